@@ -37,6 +37,8 @@ func TestSessions(t *testing.T) {
 			}
 			must(s.KeepSession(ctx, "one", []byte("changed")))
 			is("one", "changed")
+			begin("one", true) // a copy of its beginning comes late
+			is("one", "changed")
 			must(s.EndSessions(ctx, false, "one", "none"))
 			must(s.KeepSession(ctx, "one", []byte("late"))) // whoever still uses it does not bring it back
 			is("one", "")

@@ -110,7 +110,7 @@ func (s *Store) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 
 // A session is one sign-in of the web surface: bytes of that surface's own, under the hash of a key. The key itself is never stored.
 
-// OpenSession keeps a new session, unless there are max of them.
+// OpenSession keeps a new session, unless there are max of them. One that is there stays as it is: a copy of this write may come late.
 func (s *Store) OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error) {
 	res, err := s.write(ctx, seatScript.on([]string{sessions}, keyHash, string(session), strconv.Itoa(max)))
 	return text(res) == "1", err

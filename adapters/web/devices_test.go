@@ -75,7 +75,10 @@ func TestDevicesEndWithTheirSession(t *testing.T) {
 		"everywhere": func(_ *testing.T, _ *bot, ana *client) {
 			ana.signs("/signout", url.Values{"all": {"yes"}}, ana.browser())
 		},
-		"by the API":      func(_ *testing.T, _ *bot, ana *client) { ana.ok(http.StatusOK, "DELETE", "/api/v1/sessions", nil) },
+		"by the API": func(_ *testing.T, _ *bot, ana *client) { ana.ok(http.StatusOK, "DELETE", "/api/v1/sessions", nil) },
+		"somebody else": func(_ *testing.T, _ *bot, ana *client) {
+			ana.signs("/session", url.Values{"name": {"Eve"}}, ana.browser())
+		},
 		"switched off":    func(_ *testing.T, _ *bot, ana *client) { ana.ok(http.StatusOK, "DELETE", "/api/v1/push", nil) },
 		"the time is up":  func(_ *testing.T, b *bot, ana *client) { b.ages(ana, 31*24*time.Hour) },
 		"no longer shown": func(_ *testing.T, b *bot, ana *client) { b.mu.Lock(); defer b.mu.Unlock(); b.shown[ana.user] = false },

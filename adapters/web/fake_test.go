@@ -433,16 +433,20 @@ func (b *bot) Find(_ context.Context, x string) (chat.ID, bool, error) {
 func (b *bot) OpenSession(_ context.Context, hash string, session []byte, max int) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.sessions[hash]; !ok && len(b.sessions) >= max {
-		return false, nil
+	if _, ok := b.sessions[hash]; ok || len(b.sessions) >= max {
+		return ok, nil
 	}
 	b.sessions[hash] = session
 	return true, nil
 }
 
-func (b *bot) KeepSession(ctx context.Context, hash string, session []byte) error {
-	_, err := b.OpenSession(ctx, hash, session, 0)
-	return err
+func (b *bot) KeepSession(_ context.Context, hash string, session []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.sessions[hash]; ok {
+		b.sessions[hash] = session
+	}
+	return nil
 }
 
 func (b *bot) Session(_ context.Context, hash string) ([]byte, bool, error) {

@@ -95,16 +95,27 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	name, id, settings := strings.ToValidUTF8(r.PostFormValue("name"), ""), r.PostFormValue("chat"), r.PostFormValue("page")
 	key, p, err := s.sessions.SignIn(r.Context(), name, strings.TrimSpace(r.PostFormValue("key")))
+	if err == nil {
+		err = s.keepKey(w, r, key, session.Life)
+	}
 	if err != nil {
 		p := s.asProblem(r, err)
 		s.signInPage(w, p.Status, pageData{Name: name, Problem: p.Message, Chat: id, Page: settings})
 		return
 	}
-	session.SetCookie(w, r, key, int(session.Life.Seconds()))
 	if p.Admin && id == "" { // an admin begins where there is something to administer
 		settings = "settings"
 	}
 	http.Redirect(w, r, landing(settings, id), http.StatusSeeOther)
+}
+
+// keepKey has the browser keep a session's key, in place of the one that it had.
+func (s *Server) keepKey(w http.ResponseWriter, r *http.Request, key string, life time.Duration) error {
+	if err := s.sessions.Replace(r.Context(), session.Browser(r), key); err != nil {
+		return err
+	}
+	session.SetCookie(w, r, key, int(life.Seconds()))
+	return nil
 }
 
 // postSignOut ends the session of the browser that asks, or with all=yes every session of its person.

@@ -100,6 +100,24 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 	}
 }
 
+// Whoever signs in over a session gets another in its place.
+func TestSigningInEndsTheSessionBefore(t *testing.T) {
+	_, _, c := serve(t, func(c *Config) {
+		c.SessionKeys = []session.Key{{Name: "ana", Key: doorKey}, {Name: "ben", Key: "the-key-of-ben-himself"}}
+	})
+	ana := c.cookie(url.Values{"key": {doorKey}})
+	if res := c.signs("/session", url.Values{"key": {"wrong"}}, ana); res.StatusCode != http.StatusForbidden {
+		t.Errorf("%d", res.StatusCode)
+	}
+	c.signs("/session", url.Values{"key": {ana.Value}}, ana)
+	c.with(ana.Value).ok(http.StatusOK, "GET", "/api/v1/chats", nil) // it is the same one
+	res := c.signs("/session", url.Values{"key": {"the-key-of-ben-himself"}}, ana)
+	c.with(ana.Value).fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
+	if all := c.with(res.Cookies()[0].Value).sessions(); len(all) != 1 || all[0].(map[string]any)["user"] != "web::ben" {
+		t.Errorf("%v", all)
+	}
+}
+
 // Somebody lists and ends their own sessions; an admin those of everybody.
 func TestEndingSessions(t *testing.T) {
 	_, _, c := serve(t, nil)

@@ -50,12 +50,14 @@ func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		key, _, err = s.sessions.Vouch(r.Context(), door, who)
 	}
+	if err == nil {
+		err = s.keepKey(w, r, key, session.VouchedLife)
+	}
 	if err != nil {
 		s.notSignedIn(w, r, pageData{}, err)
 		return
 	}
 	http.SetCookie(w, s.flowCookie("", -1))
-	session.SetCookie(w, r, key, int(session.VouchedLife.Seconds()))
 	s.signInPage(w, http.StatusOK, pageData{To: who.To})
 }
 

@@ -168,11 +168,14 @@ func TestSigningInByAProvider(t *testing.T) {
 	if name := m.s.GroupName(chat.ID{}, groups[0]); name != "staff" {
 		t.Error(name)
 	}
-	// Each sign-in is a new session of the same person, whatever session the browser brought along.
-	again, _ := m.comes("/signin", "ana", session)
+	// Each sign-in is a new session of the same person, in place of the one that the browser brought along.
+	again, _ := m.comes("/signin", "ana")
 	if again.Value == session.Value || len(ana.sessions()) != 2 {
 		t.Errorf("%d sessions", len(ana.sessions()))
 	}
+	third, _ := m.comes("/signin", "ana", session)
+	ana.fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
+	ana = m.c.with(third.Value)
 	m.c.with(again.Value).ok(http.StatusOK, "DELETE", "/api/v1/sessions", nil)
 	ana.fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	if faults := m.p.Faults(); len(faults) != 0 {

@@ -10,7 +10,8 @@
 // Its invariants.
 //   - A session counts if its time is not over and what opened it still would: its key is configured, its provider is a door. That is looked at
 //     each time, on every replica, so what is taken out of the configuration ends at the next start.
-//   - A session that was ended stays ended: whoever still uses it does not keep it again.
+//   - A session that was ended stays ended: whoever still uses it does not keep it again, and a write that comes late stores nobody's.
+//   - A browser has one session: the one that it had ends when it gets another.
 //   - Keys are stored hashed, compared in constant time, and looked at so many times a minute only once wrong ones were tried.
 //   - Nobody gives themselves a name that is somebody else's, or looks like one.
 //
@@ -48,7 +49,8 @@ const (
 
 // Shelf keeps sessions and what was said of people. It decides nothing but who a key belongs to. Safe for concurrent use.
 type Shelf interface {
-	// OpenSession stores a new session under the hash of its key, unless there are max of them: then it is false.
+	// OpenSession stores a new session under the hash of its key, unless there are max of them: then it is false. One that is there stays as it
+	// is. A copy of this write may still come when the session was ended, and store it again.
 	OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error)
 	// KeepSession stores what changed of a session, unless it was ended.
 	KeepSession(ctx context.Context, keyHash string, session []byte) error
@@ -211,6 +213,15 @@ func (s *Sessions) SignIn(ctx context.Context, name, key string) (string, Person
 		return "", Person{}, unknown
 	}
 	return s.open(ctx, by, name, by.admin)
+}
+
+// Replace ends the session that a browser had when it gets another key. Nobody would have the old one any more, and whoever was told on that
+// device of their questions would go on being told.
+func (s *Sessions) Replace(ctx context.Context, had Presented, key string) error {
+	if had.None() || had.key == key {
+		return nil
+	}
+	return s.Shelf.EndSessions(ctx, false, hashOf(had.key))
 }
 
 // Of is whose session it is, by the hash of its key, without keeping it alive. The zero Person: nobody's any more.

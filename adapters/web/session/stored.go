@@ -26,6 +26,7 @@ const (
 	Life        = 90 * 24 * time.Hour
 	VouchedLife = 8 * time.Hour // of a session, and of the groups, of somebody for whom a provider vouches: it may have thought better of it
 	seenEvery   = time.Hour     // how exactly it is known when a session was last used
+	opening     = time.Minute   // how long a place for a session waits for it
 	maxSessions = 10_000
 	keyStart    = "nod_" // what every session's key begins with
 )
@@ -149,14 +150,14 @@ func (s *Sessions) keepNew(ctx context.Context, x stored) (key string, p Person,
 	}
 	x.Opened = s.Now().UTC()
 	x.Seen, key = x.Opened, keyStart+random(32)
-	hash := hashOf(key)
+	hash, place := hashOf(key), stored{Opened: x.Opened}.json() // nobody's: should this write come again, later, it opens nothing
 	for swept := false; ; swept = true {
-		ok, err := s.Shelf.OpenSession(ctx, hash, x.json(), maxSessions)
+		ok, err := s.Shelf.OpenSession(ctx, hash, place, maxSessions)
 		switch {
 		case err != nil:
 			return "", p, err
 		case ok:
-			return key, s.person(hash, x), nil
+			return key, s.person(hash, x), s.Shelf.KeepSession(ctx, hash, x.json())
 		case swept:
 			return "", p, Refused{http.StatusTooManyRequests, "too_many_sessions",
 				"Too many sessions are open. Sign out where you do not need one, or ask an admin to end some (DELETE /api/v1/sessions)."}
@@ -175,7 +176,8 @@ func (s *Sessions) sweep(ctx context.Context) error {
 	}
 	var over []string
 	for hash, b := range all {
-		if !s.lives(parse(b)) {
+		x := parse(b)
+		if place := x.User == "" && s.Now().Sub(x.Opened) < opening; !place && !s.lives(x) {
 			over = append(over, hash)
 		}
 	}
