@@ -71,6 +71,7 @@ func TestVisible(t *testing.T) {
 
 func FuzzVisible(f *testing.F) {
 	f.Add("a\u200b\xff")
+	f.Add("\xed\xce\xf3") // begins like half a surrogate pair, and is none
 	f.Fuzz(func(t *testing.T, s string) {
 		out, n := text.Visible(s)
 		if !utf8.ValidString(out) {
