@@ -138,7 +138,7 @@ func TestWhoIsNoMemberDoesNotSignIn(t *testing.T) {
 // One page has a provider's door and a platform's, and whoever comes back from one does not come in by the other.
 func TestDoorsSideBySide(t *testing.T) {
 	m, _, d := atGuild(t)
-	if _, page := m.get("/"); !strings.Contains(page, ">Sign in</a>") || !strings.Contains(page, ">Sign in with Discord</a>") || strings.Contains(page, "Slack") {
+	if _, page := m.get("/"); !strings.Contains(page, ">Sign in at localhost</a>") || !strings.Contains(page, ">Sign in with Discord</a>") || strings.Contains(page, "Slack") {
 		t.Errorf("the door: %s", page)
 	}
 	one, _ := m.comes("/signin", "ana")

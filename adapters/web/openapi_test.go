@@ -211,7 +211,7 @@ func TestOpenAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes, err := os.ReadFile("web.go")
+	routes, err := os.ReadFile("routes.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,19 +51,27 @@ type pageData struct {
 	Ends     string // when the session ends if it is not used any more
 	EndsWhy  string
 	Problem  string
-	SignIn   string  // where to sign in
-	Doors    [3]bool // by the provider, Slack and Discord
-	To       string  // somebody has, and goes on there
-	SignOut  string  // where to sign out at the provider
-	Provider string  // its host
+	SignIn   string // where to sign in
+	Doors    doors
+	To       string // somebody has, and goes on there
+	SignOut  string // where to sign out at the provider
+	Provider string // its host
+}
+
+// doors are by whom people sign in: the provider, as its host, and platforms.
+type doors struct {
+	provider       string
+	slack, discord bool
 }
 
 func newPage(c Config) page {
 	p := page{files: map[string][]byte{}}
 	sum := sha256.New()
 	entries, _ := assets.ReadDir("assets") // embedded, so it is there
+	head, _ := assets.ReadFile("assets/head.html")
 	for _, e := range entries {
 		b, _ := assets.ReadFile("assets/" + e.Name())
+		b = bytes.Replace(b, []byte("{{head}}\n"), head, 1)
 		p.files[e.Name()] = b
 		sum.Write(b)
 	}
@@ -75,7 +83,7 @@ func newPage(c Config) page {
 func (p page) write(w http.ResponseWriter, status int, name string, d pageData) {
 	values := maps.Clone(p.common)
 	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends, "EndsWhy": d.EndsWhy,
-		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "ByProvider": yes(d.Doors[0]), "BySlack": yes(d.Doors[1]), "ByDiscord": yes(d.Doors[2]), "To": d.To, "SignOut": d.SignOut, "Provider": d.Provider})
+		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "ByProvider": d.Doors.provider, "BySlack": yes(d.Doors.slack), "ByDiscord": yes(d.Doors.discord), "To": d.To, "SignOut": d.SignOut, "Provider": d.Provider})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -115,9 +123,10 @@ func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
 	if len(s.SignIn) > 0 {
 		d.NeedsKey = s.sessions.HasKeys() && d.To == ""
 		d.SignIn = s.SignIn[0].Page + "/signin" // under the name that the provider sends people back to, where the cookie is
-		for i, of := range []string{"", signin.Slack, signin.Discord} {
-			door := s.SignIn.Of(of)
-			if d.Doors[i] = door != nil && d.To == ""; d.Doors[i] && of == "" {
+		if d.To == "" {
+			d.Doors.slack, d.Doors.discord = s.SignIn.Of(signin.Slack) != nil, s.SignIn.Of(signin.Discord) != nil
+			if door := s.SignIn.Of(""); door != nil {
+				d.Doors.provider = door.Provider()
 				d.SignOut, d.Provider = door.SignOut()
 			}
 		}
@@ -146,36 +155,33 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // shell writes a page, or the door before it.
-func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
-	d := pageData{Chat: r.PathValue("chat")}
-	switch name {
-	case pageSettings:
-		d.Page = "settings"
-	case pageInbox:
-		d.Page = "inbox"
-	}
-	p, err := s.sessions.Who(r.Context(), session.Browser(r))
-	switch {
-	case errors.Is(err, session.Unauthorized):
-		if !session.Browser(r).None() {
-			d.Problem = saySessionEnded
-			if len(s.SignIn) > 0 {
-				d.Problem = sayVouchedEnded
+func (s *Server) shell(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d := pageData{Chat: r.PathValue("chat"), Page: map[string]string{pageSettings: "settings", pageInbox: "inbox"}[name]}
+		key := session.Browser(r)
+		p, err := s.sessions.Who(r.Context(), key)
+		switch {
+		case errors.Is(err, session.Unauthorized):
+			if !key.None() {
+				d.Problem = saySessionEnded
+				if len(s.SignIn) > 0 {
+					d.Problem = sayVouchedEnded
+				}
 			}
+			s.signInPage(w, http.StatusOK, d)
+		case err != nil:
+			d.Problem = s.asProblem(r, err).Message
+			s.signInPage(w, http.StatusServiceUnavailable, d)
+		default:
+			d.Name, d.Admin = p.Name, p.Admin
+			if d.EndsWhy = sayEnds; p.Vouched() {
+				d.EndsWhy = sayVouchedEnds
+			}
+			if !p.Ends.IsZero() {
+				d.Ends = p.Ends.UTC().Format(time.RFC3339)
+			}
+			s.page.write(w, http.StatusOK, name, d)
 		}
-		s.signInPage(w, http.StatusOK, d)
-	case err != nil:
-		d.Problem = s.asProblem(r, err).Message
-		s.signInPage(w, http.StatusServiceUnavailable, d)
-	default:
-		d.Name, d.Admin = p.Name, p.Admin
-		if d.EndsWhy = sayEnds; p.Vouched() {
-			d.EndsWhy = sayVouchedEnds
-		}
-		if !p.Ends.IsZero() {
-			d.Ends = p.Ends.UTC().Format(time.RFC3339)
-		}
-		s.page.write(w, http.StatusOK, name, d)
 	}
 }
 

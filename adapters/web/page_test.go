@@ -15,7 +15,7 @@ func TestPagesAreWhatATemplateGives(t *testing.T) {
 		}
 		for _, values := range []map[string]string{
 			{"Product": "nod", "Tag": "abc", "Name": "you"},
-			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough, "SignIn": "https://nod.example.org/signin", "ByProvider": "yes", "BySlack": "yes", "SignOut": "https://login.example.org/?a=b&c=d", "Provider": rough},
+			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough, "SignIn": "https://nod.example.org/signin", "ByProvider": rough, "BySlack": "yes", "SignOut": "https://login.example.org/?a=b&c=d", "Provider": rough},
 			{"Product": rough, "Tag": "abc", "Name": rough, "Admin": "yes", "Banner": rough, "Suggestions": "a\n" + rough, "Ends": rough, "EndsWhy": rough, "ByDiscord": "yes", "To": "/settings/c/c-1"},
 		} {
 			same := strings.NewReplacer("{{if !", "{{if not .", "{{if ", "{{if .", "{{end}}", "{{end}}", "{{", "{{.").Replace(string(page))

@@ -7,24 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/session"
-	"github.com/nodhq/nod/core/chat"
 )
-
-// signedIn calls h for requests with a valid key.
-func (s *Server) signedIn(h func(http.ResponseWriter, *http.Request, session.Person) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.sessions.Who(r.Context(), session.Bearer(r))
-		if err == nil && r.Method == http.MethodPost { // who only looks, or signs out, is not asked after
-			p, err = s.sessions.In(r.Context(), chat.ID{}, p)
-		}
-		if err == nil {
-			err = h(w, r, p)
-		}
-		if err != nil {
-			writeProblem(w, s.asProblem(r, err))
-		}
-	})
-}
 
 // ended reports whether the session of an open stream was ended meanwhile.
 func (s *Server) ended(r *http.Request) bool {

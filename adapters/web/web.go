@@ -5,7 +5,7 @@
 // view of the settings, drawn for one person. A command is what begins with "/" and a word of ours: it is answered to whoever typed it and
 // never becomes a message.
 //
-// Start reading at [Server.Handler] and its routes. fold.go makes messages and events of a chat's log, form.go and callform.go give them
+// Start reading at routes.go. fold.go makes messages and events of a chat's log, form.go and callform.go give them
 // their JSON, decide.go is the way to the engine, guard.go says what gets in, package session who asks. It may import core,
 // adapters/surface and the packages below it. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
 //
@@ -138,7 +138,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.page = newPage(c)
 	s.push = push.New(push.Config{Shelf: c.Shelf, Load: s.load, Who: s.deviceOf, To: questionsAt, Client: c.Push, Logger: c.Logger})
-	if s.handler, err = s.routes(); err != nil {
+	if s.handler, err = s.guard(s.routes()); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -159,78 +159,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	s.streams.Wait()
 	return nil
-}
-
-func (s *Server) routes() (http.Handler, error) {
-	api := http.NewServeMux()
-	handle := func(pattern string, h func(*http.Request, session.Person) (any, error)) {
-		api.Handle(pattern, s.signedIn(func(w http.ResponseWriter, r *http.Request, p session.Person) error {
-			answer, err := h(r, p)
-			if err == nil {
-				writeAnswer(w, answer)
-			}
-			return err
-		}))
-	}
-	inChat := func(pattern string, h func(*http.Request, session.Person, view) (any, error)) {
-		handle(pattern, func(r *http.Request, p session.Person) (any, error) {
-			v, err := s.chat(r, p)
-			if err != nil {
-				return nil, err
-			}
-			return h(r, p, v)
-		})
-	}
-	api.HandleFunc("POST /api/v1/sessions", s.postSession)
-	handle("GET /api/v1/sessions", s.getSessions)
-	handle("DELETE /api/v1/sessions", s.deleteSessions)
-	handle("DELETE /api/v1/sessions/{session}", s.deleteSession)
-	handle("GET /api/v1/chats", s.getChats)
-	handle("POST /api/v1/chats", s.postChat)
-	inChat("GET /api/v1/chats/{chat}", s.getChat)
-	inChat("POST /api/v1/chats/{chat}/messages", s.postMessage)
-	inChat("POST /api/v1/chats/{chat}/files", s.postFile)
-	api.Handle("GET /api/v1/chats/{chat}/files/{file}", s.signedIn(s.getFile))
-	inChat("POST /api/v1/chats/{chat}/stop", s.postStop)
-	api.Handle("GET /api/v1/chats/{chat}/events", s.signedIn(s.getEvents))
-	inChat("POST /api/v1/chats/{chat}/asks", s.postAsks)
-	inChat("POST /api/v1/chats/{chat}/clicks", s.postClick)
-	handle("POST /api/v1/tools/approve", s.postApprove)
-	handle("POST /api/v1/asks/{request}", s.postAsk)
-	handle("GET /api/v1/asks/{request}/why", s.getWhy)
-	handle("GET /api/v1/asks/{request}/details", s.getAskDetails)
-	handle("GET /api/v1/inbox", s.getInbox)
-	handle("POST /api/v1/inbox/clicks", s.postInboxClick)
-	api.Handle("GET /api/v1/inbox/events", s.signedIn(s.getInboxEvents))
-	handle("GET /api/v1/push", s.getPush)
-	handle("POST /api/v1/push", s.postPush)
-	handle("DELETE /api/v1/push", s.deletePush)
-	inChat("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
-	handle("GET /api/v1/asks/{request}/want", s.getElicitation)
-	handle("GET /api/v1/settings", s.getSettings)
-	handle("POST /api/v1/settings", s.postSettings)
-	handle("POST /api/v1/permissions", s.postPermissions)
-	api.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Message: "There is nothing at " + r.Method + " " + r.URL.Path + "."})
-	})
-
-	pages := map[string]string{"/{$}": pageChat, "/c/{chat}": pageChat, "/settings": pageSettings, "/settings/c/{chat}": pageSettings, "/inbox": pageInbox}
-	for pattern, shell := range pages {
-		api.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.shell(w, r, shell) })
-	}
-	if len(s.SignIn) > 0 {
-		api.HandleFunc("GET /signin", s.getSignIn)
-		api.HandleFunc("GET /signin/callback", s.getSignedIn)
-	}
-	api.HandleFunc("POST /session", s.postSignIn)
-	api.HandleFunc("POST /signout", s.postSignOut)
-	api.HandleFunc("GET /assets/{file}", s.page.asset)
-	api.HandleFunc("GET /sw.js", s.page.asset) // at the root: a worker is for what stands below it
-	api.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/assets/icon.svg", http.StatusFound)
-	})
-
-	return s.guard(api)
 }
 
 // hostOf is the host of an address with or without a port, without the brackets of IPv6.

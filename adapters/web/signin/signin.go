@@ -165,6 +165,15 @@ func New(c Config) (*Door, error) {
 // ID names the provider and the rules by which people get in. It is the same on every replica.
 func (d *Door) ID() string { return d.id }
 
+// Provider is where it leads, as people know it: the host of its issuer.
+func (d *Door) Provider() string {
+	u, err := url.Parse(d.Issuer)
+	if err != nil {
+		return d.Issuer
+	}
+	return u.Hostname()
+}
+
 // Host is the page's, without a port.
 func (d *Door) Host() string {
 	u, err := url.Parse(d.Page)
