@@ -61,36 +61,9 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 // Weigh is Evaluate without the scopes of the card: for whoever draws none, and asks about many tools.
 func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	p, e := p.at(req)
-	shown := req.Args
-	if req.Masked != nil {
-		shown = req.Masked
-	}
-	r := ruling{Ruling: Ruling{
-		Access: e.Access, Risk: e.Risk, Unrated: e.RiskFrom == FromDefault, SaysReads: req.Hints.reads() && e.Access != Read, Approval: e.Approval, Timeout: e.Timeout,
-		Message: Message(e.Message, shown), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
-		Masked: req.Masked != nil, Changed: e.Changed, New: p.unseen(e),
-		Reasons: make([]Reason, 0, 12), // most rulings pass that many rules, and every tool is weighed each time the model is asked
-	}}
-	if e.Approvals > 1 {
-		r.Approvals = e.Approvals
-	}
-
-	if len(p.Here) > 0 {
-		r.pass(RulePlace, fmt.Sprintf(sayHere, strings.Join(p.Here, ", ")))
-	}
-	if !p.Installed && !p.AllowAll {
-		return r.end(Forbid, RulePolicy, sayNoPolicy, "")
-	}
-	if p.Halted != nil {
-		return r.end(Forbid, RuleHalted, fmt.Sprintf(sayHalted, cmp.Or(p.Halted.Name, "An admin")), "")
-	}
-	if e.Disabled != "" {
-		return r.end(Forbid, RuleDisabled, sayDisabled(e), string(e.Disabled))
-	}
-	r.pass(RuleDisabled, sayNotDisabled)
-	r.rule, r.ruleSays, r.ruled = p.ruled(req)
-	if r.ruled && !r.rule.Enabled {
-		return r.end(Forbid, RuleArguments, r.ruleSays, string(FromTool))
+	r := begin(p, e, req)
+	if no, forbidden := r.forbids(p, e, req); forbidden {
+		return no
 	}
 	own, chose := p.standing(req)
 	if chose && own.Choice != StandAsk { // also what is no choice at all
@@ -120,6 +93,51 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 			return r.end(Allow, kept.rule(), sayRemembered(kept), kept.ID)
 		}
 	}
+	return r.offer(p, e, req)
+}
+
+// begin is the ruling before any rule has spoken.
+func begin(p Policy, e Effective, req Request) ruling {
+	shown := req.Args
+	if req.Masked != nil {
+		shown = req.Masked
+	}
+	r := ruling{Ruling: Ruling{
+		Access: e.Access, Risk: e.Risk, Unrated: e.RiskFrom == FromDefault, SaysReads: req.Hints.reads() && e.Access != Read, Approval: e.Approval, Timeout: e.Timeout,
+		Message: Message(e.Message, shown), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
+		Masked: req.Masked != nil, Changed: e.Changed, New: p.unseen(e),
+		Reasons: make([]Reason, 0, 12), // most rulings pass that many rules, and every tool is weighed each time the model is asked
+	}}
+	if e.Approvals > 1 {
+		r.Approvals = e.Approvals
+	}
+	if len(p.Here) > 0 {
+		r.pass(RulePlace, fmt.Sprintf(sayHere, strings.Join(p.Here, ", ")))
+	}
+	return r
+}
+
+// forbids asks the rules that forbid, whoever asks: the first that does gives the answer.
+func (r *ruling) forbids(p Policy, e Effective, req Request) (Ruling, bool) {
+	if !p.Installed && !p.AllowAll {
+		return r.end(Forbid, RulePolicy, sayNoPolicy, ""), true
+	}
+	if p.Halted != nil {
+		return r.end(Forbid, RuleHalted, fmt.Sprintf(sayHalted, cmp.Or(p.Halted.Name, "An admin")), ""), true
+	}
+	if e.Disabled != "" {
+		return r.end(Forbid, RuleDisabled, sayDisabled(e), string(e.Disabled)), true
+	}
+	r.pass(RuleDisabled, sayNotDisabled)
+	r.rule, r.ruleSays, r.ruled = p.ruled(req)
+	if r.ruled && !r.rule.Enabled {
+		return r.end(Forbid, RuleArguments, r.ruleSays, string(FromTool)), true
+	}
+	return Ruling{}, false
+}
+
+// offer asks, with what a person may give besides this one call.
+func (r *ruling) offer(p Policy, e Effective, req Request) Ruling {
 	mode, _ := p.mode(req)
 	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil && (!r.ruled || r.rule.lets())
 	if beyond := offers && !r.New && !p.adminAsks(req.Tool); beyond { // else an allowance would count for nothing (keptUncovered)
