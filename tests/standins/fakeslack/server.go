@@ -91,7 +91,7 @@ type Server struct {
 	windows    map[string]*window
 	revocation string // what the bot token is refused with; empty: it is not
 	sockets    []*socket
-	opened     int // sockets, ever
+	opened     int             // sockets, ever
 	tickets    map[string]bool // websocket addresses not used yet
 	refuse     bool
 	hold       bool
