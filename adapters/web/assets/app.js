@@ -165,7 +165,8 @@
   }
   let finding = 0;
   $("find").addEventListener("input", () => { clearTimeout(finding); finding = setTimeout(loadChats, 250); });
-  // loadWaiting says how many questions wait for this person, in all chats.
+  // loadWaiting says how many questions wait for this person, in all chats. It asks: a new chat has no stream that could tell, a hidden page
+  // need not know, and one more stream for each tab would take a browser's last connections to us.
   async function loadWaiting() {
     try { $("inbox").textContent = W.inbox((await api("GET", "/inbox?count")).open); } catch { /* the inbox says what is wrong */ }
   }
