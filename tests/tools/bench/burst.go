@@ -58,7 +58,7 @@ func asksAtOnce(ctx context.Context, b *bench, replicas int) (measured, error) {
 // allow clicks, and tells how long it took until everybody saw that.
 func (r *reader) allow(ctx context.Context, ts string) (time.Duration, error) {
 	clicked := time.Now()
-	if _, err := r.w.slack.Click(person, r.channel, ts, allowOnce); err != nil {
+	if _, err := r.w.slack.Click(r.user, r.channel, ts, allowOnce); err != nil {
 		return 0, err
 	}
 	decided, err := r.until(ctx, func(v fakeslack.Version) bool { return v.At.After(clicked) && !has(v, allowOnce) })

@@ -17,6 +17,7 @@ import (
 // reader is a person in a thread.
 type reader struct {
 	w       *world
+	user    string
 	channel string
 	thread  string
 	asked   string // the number of the question
@@ -26,8 +27,8 @@ type reader struct {
 func (w *world) ask(i int) *reader { return w.askIn(i, channel(i)) }
 
 func (w *world) askIn(i int, channel string) *reader {
-	r := &reader{w: w, channel: channel, asked: fmt.Sprint(i)}
-	r.thread = w.slack.Say(person, r.channel, "", fmt.Sprintf("<@%s> question %d. Please answer at length.", w.slack.BotUser(), i))
+	r := &reader{w: w, user: asker(i), channel: channel, asked: fmt.Sprint(i)}
+	r.thread = w.slack.Say(r.user, r.channel, "", fmt.Sprintf("<@%s> question %d. Please answer at length.", w.slack.BotUser(), i))
 	return r
 }
 

@@ -34,6 +34,7 @@ const (
 	slackTakes = 80 * time.Millisecond
 	firstToken = 400 * time.Millisecond
 	channels   = 10
+	people     = 10 // who ask: the replies to one of them wait for each other where there are many
 	person     = "UANA"
 	another    = "UBEN"
 	// postsAtOnce is the burst of posts that the stand-in's channels bear. Slack names no number.
@@ -114,9 +115,13 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 		Latency: func(string) time.Duration { return slackTakes },
 	})
 	w.later(w.slack.Close)
-	w.slack.AddUser(fakeslack.User{ID: person, Name: "Ana"})
+	members := []string{w.slack.BotUser()}
+	for i := range people {
+		w.slack.AddUser(fakeslack.User{ID: asker(i), Name: asker(i)})
+		members = append(members, asker(i))
+	}
 	for c := range channels {
-		w.slack.AddChannel(fakeslack.Channel{ID: channel(c), Members: []string{person, w.slack.BotUser()}})
+		w.slack.AddChannel(fakeslack.Channel{ID: channel(c), Members: members})
 	}
 	for i := range replicas {
 		r, err := w.replica(ctx, "unix://"+w.relay.Addr().String(), toolsAt, i)
@@ -263,6 +268,8 @@ func (w *world) replica(ctx context.Context, redis, tools string, i int) (*repli
 	platforms[slack.Platform] = r.adapter
 	return r, nil
 }
+
+func asker(i int) string { return fmt.Sprintf("U0ASKER%d", i%people) }
 
 func channel(i int) string { return fmt.Sprintf("C%02d", i%channels) }
 
