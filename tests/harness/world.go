@@ -283,6 +283,18 @@ func (w *World) Until(what string, cond func() bool) {
 	}
 }
 
+// Opens waits for a latch as Until waits for what can be seen.
+func (w *World) Opens(what string, l *Latch) {
+	w.Helper()
+	over := time.NewTimer(deadline)
+	defer over.Stop()
+	select {
+	case <-l.C():
+	case <-over.C:
+		w.Fatalf("waited in vain until %s\n%s", what, w.Story())
+	}
+}
+
 // Story tells everything that can be seen, for a test that failed.
 func (w *World) Story() string {
 	var b strings.Builder
