@@ -135,10 +135,13 @@ func (w *World) Over(n int) string {
 	return w.Text(n)
 }
 
-// Shows waits until the room's n-th message contains all of these words.
+// Shows waits until the room's n-th message is there and contains all of these words.
 func (w *World) Shows(n int, words ...string) {
 	w.Helper()
 	w.Until(fmt.Sprintf("message %d shows %q", n, words), func() bool {
+		if n >= len(w.Platform.Messages(Room)) {
+			return false
+		}
 		text := w.Text(n)
 		for _, x := range words {
 			if !strings.Contains(text, x) {
@@ -149,11 +152,22 @@ func (w *World) Shows(n int, words ...string) {
 	})
 }
 
-// Latch is a door that is open at the latest when the test ends, so that nothing waits for ever.
+// Latch is a door that is open at the latest when the test ends or has failed for taking too long, so that nothing waits for ever.
 func (w *World) Latch() *Latch {
 	l := NewLatch()
-	w.Cleanup(l.Open)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latches = append(w.latches, l)
 	return l
+}
+
+// open opens every latch of the world.
+func (w *World) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.latches {
+		l.Open()
+	}
 }
 
 // Asks waits until the room's newest message asks for exactly these tools, in order.

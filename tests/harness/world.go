@@ -83,6 +83,7 @@ type World struct {
 	mu      sync.Mutex
 	policy  permission.Policy
 	n       int
+	latches []*Latch
 }
 
 // Replica is one engine with its settings.
@@ -132,10 +133,27 @@ func New(t testing.TB, o Options) *World {
 		}}},
 	}
 	t.Cleanup(w.end)
+	w.bound()
 	for range o.Replicas {
 		w.Start()
 	}
 	return w
+}
+
+// bound fails a test that takes far longer than any, and opens what it waits for: a bare wait for a latch would not end.
+func (w *World) bound() {
+	over := make(chan struct{})
+	timer := time.AfterFunc(2*deadline, func() {
+		defer close(over)
+		w.Errorf("the test goes on after %v: every latch is open now\n%s", 2*deadline, w.Story())
+		w.open()
+	})
+	w.Cleanup(func() {
+		if !timer.Stop() {
+			<-over
+		}
+		w.open()
+	})
 }
 
 // end stops every replica and looks whether the world kept its rules.
@@ -280,18 +298,6 @@ func (w *World) Until(what string, cond func() bool) {
 		case <-over.C:
 			w.Fatalf("waited in vain until %s", what)
 		}
-	}
-}
-
-// Opens waits for a latch as Until waits for what can be seen.
-func (w *World) Opens(what string, l *Latch) {
-	w.Helper()
-	over := time.NewTimer(deadline)
-	defer over.Stop()
-	select {
-	case <-l.C():
-	case <-over.C:
-		w.Fatalf("waited in vain until %s\n%s", what, w.Story())
 	}
 }
 

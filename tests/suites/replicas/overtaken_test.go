@@ -94,8 +94,8 @@ func TestATurnsLastEditSurvivesItsDriver(t *testing.T) {
 			w.Shows(0)
 			w.Say(w.Replicas[0], Ana, "two")
 			queued.Open()
-			w.Opens("the edit is held", held)
-			w.Opens("the second reply is asked for", asked)
+			<-held.C()
+			<-asked.C()
 			if c.second != nil {
 				settled(w)
 			}
