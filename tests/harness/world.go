@@ -65,6 +65,8 @@ type Options struct {
 	Durability string
 	// Parallel: other worlds exist at the same time, so the test's parent looks for leaked goroutines.
 	Parallel bool
+	// Bubble: the world lives in a bubble of testing/synctest, whose hours pass at once and which sees by itself that nothing goes on.
+	Bubble bool
 }
 
 // World is one of everything.
@@ -133,7 +135,10 @@ func New(t testing.TB, o Options) *World {
 		}}},
 	}
 	t.Cleanup(w.end)
-	w.bound()
+	t.Cleanup(w.open)
+	if !o.Bubble {
+		w.bound()
+	}
 	for range o.Replicas {
 		w.Start()
 	}
@@ -152,7 +157,6 @@ func (w *World) bound() {
 		if !timer.Stop() {
 			<-over
 		}
-		w.open()
 	})
 }
 

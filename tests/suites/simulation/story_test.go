@@ -123,7 +123,7 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	s.redis.ahead = time.Duration(s.rng.IntN(int(2*time.Hour))) - time.Hour // the replicas' clocks are as far behind
 	s.redis.quiet++
 	s.World = New(t, Options{
-		Parallel: true, Replicas: 2 + s.rng.IntN(2), Lease: lease, Sweep: lease / 2, Drain: lease, Beside: seed%2 == 0, Teller: true,
+		Parallel: true, Bubble: true, Replicas: 2 + s.rng.IntN(2), Lease: lease, Sweep: lease / 2, Drain: lease, Beside: seed%2 == 0, Teller: true,
 		Backend: Backend{
 			Name: "bubble", Start: func(testing.TB) string { return "redis://bubble" },
 			Dial: func(replica string) func(context.Context, string, string) (net.Conn, error) {
