@@ -296,7 +296,9 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
+	waited := false
 	leave, err := d.e.prompts.Enter(ctx, s.Turn.Requester, func() {
+		waited = true
 		d.live.Note(text.WaitsForYours(d.e.Replying))
 		signal(d.dirty)
 	})
@@ -305,7 +307,9 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.err = err
 		return in
 	}
-	d.live.Note("")
+	if d.live.Note(""); waited {
+		signal(d.dirty)
+	}
 	if d.e.Tracer != nil {
 		ctx = InTurn(ctx, d.id, in.turn)
 	}

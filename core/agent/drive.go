@@ -156,7 +156,7 @@ func (d *driver) run() {
 			return
 		}
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
-			d.firstOwn, d.ended = next.first, ""
+			d.firstOwn, d.ended, d.last = next.first, "", postResult{}
 		}
 		d.lease.Store(&next.Lease)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
@@ -614,6 +614,9 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 	if ed == nil {
 		ed = &editor{turn: t.ID, ref: t.Shown}
 		ours := d.last.turn == t.ID
+		if ours && d.last.sure {
+			ed.last = &d.last.view
+		}
 		if !ours || !card.Blank(d.last.view) { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
 			ed.notBefore[Progress] = d.pace(time.Now())
 		}

@@ -43,7 +43,12 @@ func (l *Limits) Enter(ctx context.Context, who chat.User, wait func()) (leave f
 		l.of[who] = q
 	}
 	q.inside++
-	full := q.inside > l.Replying
+	free := false // taken before others can look: who is told nothing must not find somebody there who was told to wait
+	select {
+	case q.slots <- struct{}{}:
+		free = true
+	default:
+	}
 	l.mu.Unlock()
 	out := func() {
 		l.mu.Lock()
@@ -52,12 +57,14 @@ func (l *Limits) Enter(ctx context.Context, who chat.User, wait func()) (leave f
 			delete(l.of, who)
 		}
 	}
-	if full {
-		wait()
+	done := func() { <-q.slots; out() }
+	if free {
+		return done, nil
 	}
+	wait()
 	select {
 	case q.slots <- struct{}{}:
-		return func() { <-q.slots; out() }, nil
+		return done, nil
 	case <-ctx.Done():
 		out()
 		return func() {}, ctx.Err()

@@ -22,7 +22,7 @@ const brief = time.Second // a lease that runs out within a test, and not while 
 
 // R52
 func TestKilledWhilePending(t *testing.T) {
-	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+	both(t, Options{Parallel: true, Replicas: 2, Lease: brief}, func(w *World) {
 		w.Model.When("go", Calls(Call("write", `{}`)), Says("Written."))
 		w.Say(w.Replicas[0], Ana, "go")
 		w.Asks("write")
@@ -35,7 +35,7 @@ func TestKilledWhilePending(t *testing.T) {
 }
 
 func TestKilledWhileTheModelTalks(t *testing.T) {
-	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+	both(t, Options{Parallel: true, Replicas: 2, Lease: brief}, func(w *World) {
 		var asked atomic.Int32
 		w.Model.When("go", func(h Heard) (agent.Reply, error) {
 			if asked.Add(1) == 1 {
@@ -66,7 +66,7 @@ func TestALeaseIsSeenBeforeItEnds(t *testing.T) {
 
 // A turn on which three drivers died is ended by the next.
 func TestATurnThatItsDriversDieOn(t *testing.T) {
-	both(t, Options{Replicas: 1, Lease: brief}, func(w *World) {
+	both(t, Options{Parallel: true, Replicas: 1, Lease: brief}, func(w *World) {
 		var asked atomic.Int32
 		w.Model.When("go", func(h Heard) (agent.Reply, error) {
 			asked.Add(1)
@@ -136,12 +136,14 @@ func TestATurnThatItsDriversDieOnUnseen(t *testing.T) {
 	t.Parallel()
 	for _, b := range Backends() {
 		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
 			w := dyingUnseen(t, b, 3, 0)
 			has(w, "the message", w.Over(0), text.EndProgress)
 			equal(w, "messages", len(w.Platform.Messages(Room)), 1)
 		})
 	}
 	t.Run("over the look for the message, too", func(t *testing.T) {
+		t.Parallel()
 		w := dyingUnseen(t, Lightest, 6, 1)
 		w.Until("the turn is over", func() bool {
 			s, err := w.Replicas[6].Engine.Session(context.Background(), Room)
@@ -176,7 +178,8 @@ func interrupted(w *World) {
 }
 
 func TestUnknownOutcome(t *testing.T) {
-	o := Options{Replicas: 2, Lease: brief}
+	t.Parallel()
+	o := Options{Parallel: true, Replicas: 2, Lease: brief}
 	check := func(w *World, text string, runs int, result string, failed bool) {
 		equal(w, "runs", w.Tools.Count("write"), runs)
 		r := w.Model.Latest().Results()
@@ -230,6 +233,7 @@ func TestUnknownOutcome(t *testing.T) {
 		})
 	})
 	t.Run("stop", func(t *testing.T) {
+		t.Parallel()
 		w := New(t, o)
 		interrupted(w)
 		w.Press(w.Replicas[1], Ana, chat.Stop, "")
@@ -251,6 +255,7 @@ func TestUnknownOutcomeDeadline(t *testing.T) {
 
 // A trusted server's word that repeating does no harm (SAFETY 1) is the only way to a second run without a click.
 func TestRecoveryRule(t *testing.T) {
+	t.Parallel()
 	yes := true
 	for _, c := range []struct {
 		name    string
@@ -258,7 +263,8 @@ func TestRecoveryRule(t *testing.T) {
 		runs    int
 	}{{"trusted", true, 2}, {"untrusted", false, 1}} {
 		t.Run(c.name, func(t *testing.T) {
-			w := New(t, Options{Replicas: 2, Lease: brief})
+			t.Parallel()
+			w := New(t, Options{Parallel: true, Replicas: 2, Lease: brief})
 			w.SetPolicy(func(p *permission.Policy, _ tools) {
 				s := p.Servers["files"]
 				s.Trusted = c.trusted
@@ -306,7 +312,7 @@ func zombie(w *World) (answer func()) {
 }
 
 func TestLateResultBeforeTheAnswer(t *testing.T) {
-	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+	both(t, Options{Parallel: true, Replicas: 2, Lease: brief}, func(w *World) {
 		answer := zombie(w)
 		answer()
 		text := w.Over(0)
@@ -320,7 +326,7 @@ func TestLateResultBeforeTheAnswer(t *testing.T) {
 }
 
 func TestLateResultAfterTheAnswer(t *testing.T) {
-	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+	both(t, Options{Parallel: true, Replicas: 2, Lease: brief}, func(w *World) {
 		answer := zombie(w)
 		w.Press(w.Replicas[1], Ana, chat.Leave, "write")
 		w.Over(0)

@@ -88,6 +88,28 @@ func TestEditsCoalesce(t *testing.T) {
 	}
 }
 
+// While the model is at work nothing changes in a message that was just posted: it is not edited either.
+func TestNothingNewIsNoEdit(t *testing.T) {
+	w := New(t, Options{})
+	gate := w.Latch()
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		<-gate.C()
+		return Says("An answer.")(h)
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("it is on record where the message stands", func() bool {
+		s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
+		return err == nil && s.Turn != nil && s.Turn.Shown != ""
+	})
+	gone(w, func(g string) bool { // whoever drives rests, and nothing is under way but the model's work
+		rests := strings.HasPrefix(g, "goroutine") && strings.Contains(strings.SplitN(g, "\n", 2)[0], "[select")
+		return strings.Contains(g, "core/agent.(*driver).edited(") || strings.Contains(g, "core/agent.(*driver).drive(") && !rests
+	})
+	equal(w, "versions", len(w.Platform.Messages(Room)[0].Versions), 1)
+	gate.Open()
+	has(w, "the message", w.Over(0), "An answer.")
+}
+
 // A busy platform names its wait; nothing is lost for it, not even what is longer than a lease.
 func TestRetryAfter(t *testing.T) {
 	const wait = 900 * time.Millisecond
@@ -292,7 +314,9 @@ func TestMessageGone(t *testing.T) {
 					return Trouble{}
 				})
 				w.Model.When("go", func(h Heard) (agent.Reply, error) {
-					<-broken.C()
+					if posting {
+						<-broken.C()
+					}
 					return agent.Reply{Calls: []agent.ReplyCall{Call("write", `{}`)}}, nil
 				})
 				w.Say(w.Replicas[0], Ana, "go")

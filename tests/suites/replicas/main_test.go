@@ -24,10 +24,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// both runs a test over each backend.
+// both runs a test over each backend, beside others where the options say so.
 func both(t *testing.T, o harness.Options, test func(w *harness.World)) {
+	if o.Parallel {
+		t.Parallel()
+	}
 	for _, b := range harness.Backends() {
 		t.Run(b.Name, func(t *testing.T) {
+			if o.Parallel {
+				t.Parallel()
+			}
+			o := o
 			o.Backend = b
 			test(harness.New(t, o))
 		})
