@@ -614,8 +614,8 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 	if ed == nil {
 		ed = &editor{turn: t.ID, ref: t.Shown}
 		ours := d.last.turn == t.ID
-		if ours && d.last.sure {
-			ed.last = &d.last.view
+		if ours && d.last.sure && d.last.ref == t.Shown {
+			ed.last = new(d.last.view)
 		}
 		if !ours || !card.Blank(d.last.view) { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
 			ed.notBefore[Progress] = d.pace(time.Now())
