@@ -156,7 +156,7 @@ func (d *driver) run() {
 			return
 		}
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
-			d.firstOwn, d.ended, d.last = next.first, "", postResult{}
+			d.firstOwn, d.ended = next.first, ""
 		}
 		d.lease.Store(&next.Lease)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
@@ -585,6 +585,7 @@ func (d *driver) stopActivities() {
 		(<-d.came)()
 	}
 	clear(d.editors)
+	d.last.sure = false // from now on somebody else may draw
 	if ev, news := d.showing(d.f.s); news {
 		d.shown = append(d.shown, ev)
 	}

@@ -237,7 +237,9 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 			ed.dirty, e.m = true, nil
 		}
 		if e.m != nil {
-			ed.last = e.m
+			if ed.last = e.m; d.last.turn == ed.turn {
+				d.last.sure = false
+			}
 			d.live.Drew(*e.m)
 		}
 	case pe.Refuses():
@@ -257,6 +259,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 			wait = pe.RetryAfter
 		} else {
 			ed.failures++
+			ed.last = nil // it may have landed all the same
 		}
 		if pe == nil || pe.Kind != FaultLater { // else what is more urgent need not wait, also where it came while this was refused
 			tried = Decision

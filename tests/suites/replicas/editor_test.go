@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -297,6 +299,34 @@ func TestTransientFaults(t *testing.T) {
 			equal(w, "ran", w.Tools.Ran(), "write")
 		})
 	}
+}
+
+// An edit whose answer got lost may stand there. Where the message should look as before it, it is edited back.
+func TestAnEditThatLandedAllTheSameIsTakenBack(t *testing.T) {
+	w := New(t, Options{})
+	var lost atomic.Bool
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && strings.Contains(render.PlainText(op.View), "It waits.") && !lost.Swap(true) {
+			return Transient(true)
+		}
+		return Trouble{}
+	})
+	gate := w.Latch()
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		w.Until("it is on record where the message stands", func() bool {
+			s, err := w.Replicas[0].Engine.Session(h.Ctx, Room)
+			return err != nil || s.Turn == nil || s.Turn.Shown != ""
+		})
+		h.Stream(agent.Delta{Note: "It waits."})
+		w.Until("it landed", func() bool { return lost.Load() && strings.Contains(w.Text(0), "It waits.") })
+		h.Stream(agent.Delta{})
+		<-gate.C()
+		return Says("An answer.")(h)
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("it came, and is gone again", func() bool { return lost.Load() && strings.Contains(w.Text(0), text.Thinking) })
+	gate.Open()
+	has(w, "the message", w.Over(0), "An answer.")
 }
 
 // What people cannot see they cannot answer: the turn ends with a record and nothing runs.
