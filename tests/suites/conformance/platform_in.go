@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -331,25 +332,24 @@ func endWaits(p *stage) {
 	for range 100 { // not a wait, for recording has an end, too: an adapter that does not wait gets the chance to show it
 		runtime.Gosched()
 	}
+	var err error
 	select {
-	case err := <-ended:
-		// The time that recording may take can be over on a busy machine: then it was waited for to its end, which is what this is about.
-		for _, t := range p.in.All() {
-			if !t.Done {
-				p.Fatal("Run has ended while something is being recorded")
-			}
-		}
-		p.must(err)
-		return
+	case err = <-ended: // too early, or as late as recording may be
 	default:
+		p.in.Hold(nil)
+		close(hold)
+		err = <-ended
 	}
-	p.in.Hold(nil)
-	close(hold)
-	p.must(<-ended)
+	p.must(err)
+	late := false // the time that recording may take was over, on a busy machine: it was waited for to its end, which is what this is about
 	for _, t := range p.in.All() {
-		if !t.Done || t.Err != nil {
+		late = late || errors.Is(t.Err, context.DeadlineExceeded)
+		if !t.Done || t.Err != nil && !late {
 			p.Errorf("what was taken before the end: done=%v, %v", t.Done, t.Err)
 		}
+	}
+	if late {
+		return
 	}
 	p.must(p.Wait(p.ctx, d.Acked))
 }
