@@ -99,14 +99,8 @@ func TestNothingNewIsNoEdit(t *testing.T) {
 		return Says("An answer.")(h)
 	})
 	w.Say(w.Replicas[0], Ana, "go")
-	w.Until("it is on record where the message stands", func() bool {
-		s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
-		return err == nil && s.Turn != nil && s.Turn.Shown != ""
-	})
-	gone(w, func(g string) bool { // whoever drives rests, and nothing is under way but the model's work
-		rests := strings.HasPrefix(g, "goroutine") && strings.Contains(strings.SplitN(g, "\n", 2)[0], "[select")
-		return strings.Contains(g, "core/agent.(*driver).edited(") || strings.Contains(g, "core/agent.(*driver).drive(") && !rests
-	})
+	w.Until("it is on record where the message stands", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	gone(w, func(g string) bool { return strings.Contains(g, "core/agent.(*driver).edited(") || driving(g) })
 	equal(w, "versions", len(w.Platform.Messages(Room)[0].Versions), 1)
 	gate.Open()
 	has(w, "the message", w.Over(0), "An answer.")

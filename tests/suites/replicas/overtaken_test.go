@@ -23,11 +23,16 @@ import (
 func settled(w *World) {
 	w.Helper()
 	gone(w, func(g string) bool {
-		head, rest, _ := strings.Cut(g, "\n")
-		rests := strings.Contains(head, "[select") && strings.HasPrefix(rest, "github.com/nodhq/nod/core/agent.(*driver).wait(")
 		asks := strings.Contains(g, "core/agent.(*driver).edited(") || strings.Contains(g, "core/agent.(*driver).postOnce(")
-		return strings.Contains(g, "core/agent.(*driver).drive(") && !rests || strings.Contains(g, "core/agent.(*driver).begin.func1(") && !asks
+		return driving(g) || strings.Contains(g, "core/agent.(*driver).begin.func1(") && !asks
 	})
+}
+
+// driving reports whether a stack is of somebody who drives and does not rest.
+func driving(g string) bool {
+	head, rest, _ := strings.Cut(g, "\n")
+	rests := strings.Contains(head, "[select") && strings.HasPrefix(rest, "github.com/nodhq/nod/core/agent.(*driver).wait(")
+	return strings.Contains(g, "core/agent.(*driver).drive(") && !rests
 }
 
 // unanswered has the platform keep the first answer that match wants, as long as the test goes on. asked opens with it.
