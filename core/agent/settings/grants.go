@@ -148,7 +148,7 @@ func (p *page) grantRow(s turn.Session, g permission.Grant, platform string) ren
 	}
 	turns := slices.DeleteFunc(s.Turns(), func(t *turn.Turn) bool { return t.Shown == "" })
 	if n := len(turns); platform != "" && n > 0 {
-		r.Acts = append(r.Acts, linkTo(s.Chat, turns[n-1].Shown))
+		r.Acts = append(r.Acts, p.linkTo(s, turns[n-1].Shown)...)
 	}
 	return r
 }

@@ -124,9 +124,6 @@ func (q *request) openAsks(ctx context.Context) (asks []openAsk, left int) {
 		return nil, 0
 	}
 	slices.SortFunc(chats, compareIDs)
-	if q.hasChat() && !slices.Contains(chats, q.env.Chat) {
-		chats = append([]chat.ID{q.env.Chat}, chats...)
-	}
 	sessions, left := q.sessions(ctx, "read a chat that waits", chats)
 	for _, s := range sessions {
 		asks = append(asks, q.openAsksIn(s)...)
@@ -135,37 +132,28 @@ func (q *request) openAsks(ctx context.Context) (asks []openAsk, left int) {
 	return asks, left
 }
 
-// openAsksIn gives those of one chat that somebody may answer, or asked for: they are told of no others.
+// openAsksIn gives those of one chat that somebody may answer and be shown, or asked for: they are told of no others. Who may read a chat
+// knows who is in it; elsewhere it is as in the inbox.
 func (q *request) openAsksIn(s turn.Session) (out []openAsk) {
-	t := s.Turn
-	if t == nil || t.Stopped != nil {
-		return nil
-	}
-	own := t.Requester == q.env.User
-	for _, c := range t.Calls {
-		deadline, note := c.Deadline, ""
-		switch {
-		case c.Elicitation.Open():
-			if !own {
-				continue
-			}
-			deadline, note = c.Elicitation.Deadline, text.WaitsForInput(sanitize(c.Tool.Server))
-		case c.Status == turn.Awaiting, c.Status == turn.Unknown && !c.Settled():
-			mine := decision.MayDecide(q.policy, s, c, q.env.User) == nil
-			switch {
-			case !mine && !own:
-				continue
-			case c.Status == turn.Unknown:
-				note = text.WaitsForOutcome
-			case !mine:
-				note = text.WaitsForOthers(q.called(s, c.Card.Who))
-			case c.Ruling.Level == permission.LevelAdmin:
-				note = text.WaitsForAdmin
-			}
-		default:
-			continue
+	for _, w := range turn.Waits(s) {
+		c, note := s.Turn.Call(w.Call), ""
+		own, mine := s.Turn.Requester == q.env.User, decision.MaySee(q.policy, s, c, q.env.User)
+		if s.Chat == q.env.Chat && !c.Elicitation.Open() {
+			mine = decision.MayDecide(q.policy, s, c, q.env.User) == nil
 		}
-		out = append(out, openAsk{c.AskedAt, q.askRow(s, c, deadline, note)})
+		switch {
+		case !mine && !own:
+			continue
+		case c.Elicitation.Open():
+			note = text.WaitsForInput(sanitize(c.Tool.Server))
+		case c.Status == turn.Unknown:
+			note = text.WaitsForOutcome
+		case !mine:
+			note = text.WaitsForOthers(q.called(s, c.Card.Who))
+		case c.Ruling.Level == permission.LevelAdmin:
+			note = text.WaitsForAdmin
+		}
+		out = append(out, openAsk{w.Asked, q.askRow(s, c, w.Deadline, note)})
 	}
 	return out
 }
@@ -189,13 +177,15 @@ func (q *request) askRow(s turn.Session, c turn.ToolCall, deadline time.Time, no
 		r.Line = append(r.Line, render.Plain(text.ExpiresAt), render.Time{At: deadline, Until: true})
 	}
 	r.Details = linesOf(note)
-	if s.Turn.Shown != "" {
-		r.Acts = append(r.Acts, linkTo(s.Chat, s.Turn.Shown))
-	}
+	r.Acts = q.linkTo(s, s.Turn.Shown)
 	return r
 }
 
-// linkTo leads to a message, where what is asked can be read and answered.
-func linkTo(id chat.ID, m chat.MessageRef) render.Act {
-	return render.Act{Kind: render.ActLink, Label: text.LabelGoToMessage, Link: render.ChatLink{Chat: id.String(), Message: string(m)}}
+// linkTo leads to a message, where what is asked can be read and answered; nowhere where there is none. Whoever has the address of a page's
+// chat may read and write there, so it goes only to who was in it.
+func (q *request) linkTo(s turn.Session, m chat.MessageRef) []render.Act {
+	if m == "" || s.Chat.Platform == webPlatform && s.Participant(q.env.User).User != q.env.User {
+		return nil
+	}
+	return []render.Act{{Kind: render.ActLink, Label: text.LabelGoToMessage, Link: render.ChatLink{Chat: s.Chat.String(), Message: string(m)}}}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -293,30 +294,77 @@ func TestANewcomerReadsWhatItDoes(t *testing.T) {
 	}
 }
 
-// What is pending for me, over all chats, with the way to its message; nobody else is told of it.
+// What is pending for me, over all chats, with the way to its message; nobody else is told of it: who was not in a chat is not told because
+// anybody may answer there, and is not given the address of a page's chat, which is all that it takes to read it.
 // R66
 func TestWhatWaitsForWhom(t *testing.T) {
-	w := settingsWorld(t)
-	w.Model.When("write it", Calls(Call("write", `{}`)))
-	w.Say(w.Replicas[0], Ana, "write it")
-	b := w.Await(chat.AllowOnce, "write")
-	for _, x := range []struct {
-		u   chat.User
-		id  chat.ID
-		see bool
-	}{{Ana, Room, true}, {Ana, Other, true}, {Root, Other, true}, {Ben, Room, false}, {Ben, Other, false}} {
-		p := panelIn(w, x.id, x.u, "home")
-		equal(t, x.u.Key+" sees it", strings.Contains(panelText(p), "Run write from files"), x.see)
-		equal(t, x.u.Key+" is told in "+x.id.Key, strings.Contains(typedIn(w, x.id, x.u, "pending"), "Run write from files"), x.see)
-		linked := false
-		for _, r := range p.Sections[0].Rows {
-			for _, a := range r.Acts {
-				linked = linked || a.Kind == render.ActLink && a.Link == render.ChatLink{Chat: Room.String(), Message: string(b.Message)}
-			}
-		}
-		equal(t, x.u.Key+" has the link", linked, x.see)
+	page := chat.ID{Platform: "web", Key: "k1"}
+	anyone := func(p *permission.Policy, _ tools) { p.Approvers.Rule = permission.ApproversAnyone }
+	admins := func(_ *permission.Policy, files tools) {
+		auth := permission.RequireAuth
+		files["write"] = permission.ToolSettings{Approval: &auth}
 	}
-	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
-	w.Over(0)
-	has(t, "the panel", panelText(panel(w, Ana, "home")), text.PanelPendingNone)
+	ask := "Run write from files"
+	type reads struct{ here, away string } // beside the ask, in its chat and elsewhere
+	for name, x := range map[string]struct {
+		in     chat.ID
+		policy func(*permission.Policy, tools)
+		lost   bool // it ran, and nobody knows what came of it
+		sees   map[chat.User]reads
+		links  []chat.User
+	}{
+		"who asked":     {Room, nil, false, map[chat.User]reads{Ana: {ask, ask}, Root: {ask, ask}}, []chat.User{Ana, Root}},
+		"anyone":        {Room, anyone, false, map[chat.User]reads{Ana: {ask, ask}, Root: {ask, ask}, Ben: {ask, ""}}, []chat.User{Ana, Root, Ben}},
+		"admins":        {Room, admins, false, map[chat.User]reads{Ana: {"waits for an admin", "waits for an admin"}, Root: {text.WaitsForAdmin, text.WaitsForAdmin}}, []chat.User{Ana, Root}},
+		"an outcome":    {Room, nil, true, map[chat.User]reads{Ana: {text.WaitsForOutcome, text.WaitsForOutcome}, Root: {text.WaitsForOutcome, text.WaitsForOutcome}}, []chat.User{Ana, Root}},
+		"a page's chat": {page, anyone, false, map[chat.User]reads{Ana: {ask, ask}, Root: {ask, ask}}, []chat.User{Ana}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Engine: func(c *agent.Config) { c.Platforms[page.Platform] = c.Platforms[Room.Platform] }})
+			if x.policy != nil {
+				w.SetPolicy(x.policy)
+			}
+			if x.lost {
+				w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(Invocation) (turn.Result, error) { return turn.Result{}, errUnknown }})
+			}
+			w.Model.When("write it", Calls(Call("write", `{}`)))
+			in := w.SaidBy(Ana, "write it")
+			in.Chat = x.in
+			w.Deliver(w.Replicas[0], in)
+			var b Button
+			waits := func(choice chat.Choice) {
+				w.Until("it waits", func() (waits bool) { b, waits = w.Button(x.in, choice, "write"); return waits })
+			}
+			waits(chat.Deny)
+			if x.lost {
+				waits(chat.AllowOnce)
+				w.Deliver(w.Replicas[0], w.Click(Ana, b))
+				waits(chat.Happened)
+			}
+			for _, u := range []chat.User{Ana, Ben, Root} {
+				for _, id := range []chat.ID{x.in, Other, {}} {
+					want := x.sees[u].away
+					if id == x.in {
+						want = x.sees[u].here
+					}
+					p := panelIn(w, id, u, "home")
+					for where, got := range map[string]string{"the panel": panelText(p), "what is typed": typedIn(w, id, u, "pending")} {
+						equal(t, where+" tells "+u.Key+" in "+id.Key, strings.Contains(got, ask), want != "")
+						has(t, where+" for "+u.Key+" in "+id.Key, got, want)
+					}
+					has(t, "the count for "+u.Key, typedIn(w, id, u, "show"), text.PendingCount(map[bool]int{true: 1}[want != ""]))
+					linked := false
+					for _, r := range p.Sections[0].Rows {
+						for _, a := range r.Acts {
+							linked = linked || a.Kind == render.ActLink && a.Link == render.ChatLink{Chat: x.in.String(), Message: string(b.Message)}
+						}
+					}
+					equal(t, u.Key+" has the link in "+id.Key, linked, want != "" && slices.Contains(x.links, u))
+				}
+			}
+			w.Deliver(w.Replicas[0], w.Click(Root, b))
+			w.Until("it is over", func() bool { return !strings.Contains(typed(w, Ana, "pending"), ask) })
+			has(t, "the panel", panelText(panel(w, Ana, "home")), text.PanelPendingNone)
+		})
+	}
 }
