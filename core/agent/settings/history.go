@@ -317,8 +317,8 @@ func (p *page) suggestionActs(ctx context.Context, x audit.Suggestion) []render.
 		"allow": {Field: "ask", Value: permission.NeverAsk.String()}, "disable": {Field: "enabled", Value: "false"},
 	}[x.Do]
 	if x.Definition != "" {
-		_, k, err := p.named(ctx, []string{x.Server, x.Tool})
-		found = found && err == nil && k.offered && k.tool().Definition == x.Definition && !k.unreviewed()
+		_, k, _ := p.named(ctx, []string{x.Server, x.Tool}) // one that is not there is not offered
+		found = k.offered && k.tool().Definition == x.Definition && !k.unreviewed()
 	}
 	if !found { // who to reach, how long to wait, or what became of it, the tool's own view asks
 		return []render.Act{open}
@@ -356,7 +356,7 @@ func (q *request) digest(all []audit.Record) render.Section {
 	}
 	dangerous := func(r audit.Record) bool { return r.Risk == permission.Dangerous.String() }
 	unasked := func(r audit.Record) bool { return dangerous(r) && r.Outcome != audit.Approved }
-	granting := func(r audit.Record) bool { return r.Grant != "" && r.Outcome == audit.Approved }
+	granting := func(r audit.Record) bool { return r.Grant != "" }
 	grants := count(audit.Grant, func(audit.Record) bool { return true }) + count(audit.Decision, granting)
 	never := count(audit.Mode, ended(permission.ModeNever.String()))
 	set := count(audit.Setting, ended(audit.Set, audit.Remembered, audit.Forgot))

@@ -285,8 +285,12 @@ func TestARedeliveredActIsDoneOnce(t *testing.T) {
 // Whoever opens the settings outside of a chat, as the Home tab does, reads what nod is, what it has, and what to try.
 func TestANewcomerReadsWhatItDoes(t *testing.T) {
 	w := settingsWorld(t)
+	w.Tools.Put(Tool{Server: "off", Name: "list"})
+	w.SetPolicy(func(p *permission.Policy, _ tools) {
+		p.Servers["off"], p.Servers["empty"] = permission.ServerSettings{Disabled: true}, permission.ServerSettings{}
+	})
 	got := panelText(panelIn(w, chat.ID{}, Ben, "home"))
-	for _, want := range []string{text.About, text.TryAsking, "Here it has ", text.PanelPendingNone} {
+	for _, want := range []string{text.About, text.TryAsking, text.ToolsHere(5, 1), text.PanelPendingNone} {
 		has(t, "the panel", got, want)
 	}
 	if strings.Contains(panelText(panel(w, Ben, "home")), text.About) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
@@ -257,4 +258,93 @@ func TestReadsAreSuggestedByTheRecord(t *testing.T) {
 	allow(5, "list", "find")
 	equal(t, "said", choose(w, Root, "stats", text.ReadsAllowed("mail", 5), text.LabelAcceptReads(2), ""), text.NowAcceptedReads(2))
 	m.only("followed", "list", "find")
+}
+
+// What speaks against an idea of the numbers is in the log, or in how the tool stands now: reads that an admin may accept, reads that somebody
+// may allow for the channel, and a tool that is never to ask again.
+// R146
+func TestWhatSpeaksAgainstAnIdea(t *testing.T) {
+	next := chat.ID{Platform: "fake", Workspace: "T1", Key: "next"}
+	for name, x := range map[string]struct {
+		allowed                int // times; one more in another channel
+		then                   func(*mail)
+		reads, channel, always bool
+	}{
+		"nothing":         {allowed: 20, then: func(*mail) {}, reads: true, channel: true, always: true},
+		"denied":          {allowed: 20, then: func(m *mail) { m.click("use list", chat.Deny) }},
+		"taken back":      {allowed: 5, then: func(m *mail) { m.click("use both", chat.AllowOnce); m.click("", chat.Undo) }},
+		"nobody answered": {allowed: 5, then: func(m *mail) { m.set("timeout", "1s"); m.click("use list", chat.AskAgain) }, channel: true},
+		"elsewhere":       {allowed: 4, then: func(*mail) {}, reads: true},
+		"not offered":     {allowed: 20, then: func(m *mail) { m.Tools.Remove("list") }},
+		"accepted":        {allowed: 5, then: func(m *mail) { typed(m.World, Root, "accept mail reads") }},
+		"several must":    {allowed: 5, then: func(m *mail) { m.set("min_approvals", "2") }, reads: true},
+		"for no channel":  {allowed: 5, then: func(m *mail) { typed(m.World, Root, "set channel_grants false") }, reads: true},
+		"changed": {allowed: 5, then: func(m *mail) {
+			m.changes()
+			for range 5 {
+				m.click("use list", chat.AllowOnce)
+			}
+		}, channel: true}, // as her click on a card of it would be
+		"changed, and looked at": {allowed: 20, then: func(m *mail) { m.changes(); typed(m.World, Root, "accept mail list") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settingsWorld(t)
+			m := newMail(w)
+			w.Tools.Put(Tool{Server: "mail", Name: "find", Hints: readsOnly}) // the last
+			both := []agent.ReplyCall{Call("list", `{}`), Call("post", `{}`)}
+			both[0].Server, both[1].Server = "mail", "mail"
+			w.Model.When("use both", Calls(both...))
+			for _, words := range []string{"set channel_grants true", "accept mail", "tool mail list access read", "tool mail find access read"} {
+				typed(w, Root, words)
+			}
+			for range x.allowed {
+				m.click("use list", chat.AllowOnce)
+			}
+			w.Tools.In(next)
+			in := w.SaidBy(Ana, "use list")
+			in.Chat, in.Channel = next, "fake:T1:next"
+			m.clicks(in, chat.AllowOnce)
+			x.then(m)
+			stats := func(u chat.User, row, label string) bool {
+				_, ok := offerOf(panel(w, u, "stats"), row, label)
+				return ok
+			}
+			equal(t, "to accept the reads", stats(Root, "", text.LabelAcceptReads(1)), x.reads)
+			equal(t, "to allow them in the channel", stats(Ana, "", text.LabelReadsInChannel), x.channel)
+			equal(t, "never to ask again", stats(Root, "list of mail", text.SuggestionLabel("allow")), x.always)
+		})
+	}
+}
+
+func (m *mail) set(field, value string) {
+	m.Helper()
+	typed(m.World, Root, "tool mail list "+field+" "+value)
+}
+
+// changes gives list another definition, which is on record then.
+func (m *mail) changes() {
+	m.Helper()
+	m.turns = len(m.Platform.Messages(Room))
+	m.known(func() { m.Tools.Change("list") })
+}
+
+// click answers list in the channel, when Ana has said that; "" is what stands there.
+func (m *mail) click(words string, choice chat.Choice) {
+	m.Helper()
+	in := m.SaidBy(Ana, words)
+	in.Channel = ops
+	m.clicks(in, choice)
+}
+
+func (m *mail) clicks(in chat.Said, choice chat.Choice) {
+	m.Helper()
+	if in.Text != "" {
+		m.Deliver(m.Replicas[0], in)
+	}
+	var b Button
+	m.Until("list can be answered", func() (can bool) { b, can = m.Button(in.Chat, choice, "list"); return can })
+	if choice != chat.AskAgain {
+		m.Deliver(m.Replicas[0], m.Click(Ana, b))
+		m.Until("its answer is drawn", func() bool { now, can := m.Button(in.Chat, choice, "list"); return !can || now.Token != b.Token })
+	}
 }

@@ -71,7 +71,10 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 	both(t, Options{Replicas: 3, Teller: true}, func(w *World) {
 		w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) == 1 })
 		again := chat.User{Platform: Root.Platform, Workspace: "elsewhere", Key: Root.Key} // Root, who is listed twice
-		w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = append(p.Admins, again) })
+		w.SetPolicy(func(p *permission.Policy, _ tools) {
+			p.Admins = append(p.Admins, again)
+			p.Servers["mail"] = permission.ServerSettings{Tools: tools{"ghost": {}}} // which it does not have
+		})
 		cards := func(n int) []Telling {
 			w.Helper()
 			w.Until(fmt.Sprintf("Root has %d cards", n), func() bool { return len(cardsOf(w, Root, "mail")) >= n })
@@ -80,7 +83,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		w.Tools.Put(Tool{Server: "mail", Name: "post"})
 		knows(w, "mail", 1)
 		first := cards(1)[0]
-		hasNot(w, "a list of tools", render.PlainText(first.View), render.MarkWord(render.StepPending))
+		hasNot(w, "a list of tools", render.PlainText(first.View), render.MarkWord(render.StepPending), "ghost")
 		has(w, "the card", render.PlainText(first.View), "**Nobody says what they do**: post")
 		var labels string
 		for _, c := range first.View.Choices {
@@ -129,6 +132,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		}
 		equal(w, "cards", len(cardsOf(w, Root, "mail")), 3)
 		equal(w, "cards of the first server", len(cardsOf(w, Root, "files")), 1)
+		equal(w, "lines about what nobody could record", w.Lines("could not be recorded"), 0)
 		for _, u := range []chat.User{Ana, Ben, again} {
 			equal(w, u.Key+" was told", len(w.Platform.Tellings(u)), 0)
 		}
@@ -282,24 +286,26 @@ func TestAnalysisThroughTheEngine(t *testing.T) {
 	equal(t, "runs", w.Tools.Ran(), "prose wipe")
 }
 
-// slow is a model that answers what it is asked first when it may.
+// slow is a model that answers some of what it is asked when it may.
 type slow struct {
 	agent.Model
 	asked atomic.Int32
-	first chan struct{}
+	waits map[int32]chan struct{}
 }
 
 func (m *slow) Reply(ctx context.Context, words []turn.Utterance, tools []agent.ToolSpec, on func(agent.Delta)) (agent.Reply, error) {
-	if m.asked.Add(1) == 1 {
-		<-m.first
+	if until := m.waits[m.asked.Add(1)]; until != nil {
+		<-until
 	}
 	return m.Model.Reply(ctx, words, tools, on)
 }
 
-// Nobody is told of a server before a model was asked about each of its tools, many as they are, and some of them newer than its last look.
+// Nobody is told of a server before a model was asked about each of its tools, many as they are, and some of them newer than its last look; of
+// one that is done with before the next is looked at; and of one not at all whose tools were accepted meanwhile.
 // R160 R161
 func TestAnalysisComesBeforeTheCard(t *testing.T) {
-	analyst := &slow{first: make(chan struct{})}
+	first, second := make(chan struct{}), make(chan struct{})
+	analyst := &slow{waits: map[int32]chan struct{}{1: first, 6: second}} // of the first server, and of the next
 	w := New(t, Options{
 		Engine:   func(c *agent.Config) { analyst.Model = c.Model },
 		Settings: func(c *settings.Config) { c.Analyst = analyst },
@@ -312,14 +318,20 @@ func TestAnalysisComesBeforeTheCard(t *testing.T) {
 		w.Model.When(`"tool":"`+tool+`"`, Says(`{"access":"write","risk":"dangerous","admin":true,"reason":"It deletes `+tool+`."}`))
 		w.Tools.Put(Tool{Server: "post", Name: tool})
 	}
+	w.Tools.Put(Tool{Server: "mail", Name: "list"})
 	knows(w, "post", tools)
-	close(analyst.first)
+	has(t, "accepted", typed(w, Root, "accept mail"), text.NowAccepted(1))
+	close(first)
+	w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) > 0 })
+	equal(t, "tools that a model was asked about by then", analyst.asked.Load() <= 6, true)
+	close(second)
 	w.Until("Root was told", func() bool { return len(cardsOf(w, Root, "post")) > 0 })
 	for i := range tools {
 		has(t, "the card", render.PlainText(cardsOf(w, Root, "post")[0].View), fmt.Sprintf("It deletes t%02d.", i))
 	}
 	w.Replicas[0].Stop() // and whatever it had to say is said
 	equal(t, "cards", len(cardsOf(w, Root, "post")), 1)
+	equal(t, "cards of what was accepted", len(cardsOf(w, Root, "mail")), 0)
 }
 
 // An admin reads the last week in numbers, in the statistics and by a command; what is older is not in it, and nobody else reads it.
@@ -335,8 +347,10 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	dangerous := permission.Dangerous
 	w.SetPolicy(func(_ *permission.Policy, files tools) {
 		files["drop"] = permission.ToolSettings{Ask: permission.NeverAsk, Risk: &dangerous}
+		files["touch"] = permission.ToolSettings{Risk: &dangerous}
 	})
 	w.Model.When("write it", Calls(Call("write", `{}`)))
+	w.Model.When("touch it", Calls(Call("touch", `{}`)))
 	w.Model.When("drop it", Calls(Call("drop", `{}`)))
 	turn := 0
 	write := func(choice chat.Choice) {
@@ -359,10 +373,16 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	turn++
 	write(chat.Deny)
 	write(chat.AllowChat)
+	w.Say(w.Replicas[0], Ana, "write it") // by that, and harmless
+	w.Over(turn)
+	w.Say(w.Replicas[0], Ana, "touch it") // dangerous, and asked
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "touch")
+	w.Over(turn + 1)
+	turn += 2
 	typed(w, Ana, "mode never yes")
 	digest := typed(w, Root, "digest")
-	has(t, "the second week", digest, text.StatsDecisions(2, 1, 1, 0), text.DigestDangerous(1, 1), text.DigestLooser(1, 1, 1), "write of files: denied 1")
-	has(t, "the statistics", typed(w, Root, "stats"), digest, text.StatsDecisions(5, 1, 4, 0))
+	has(t, "the second week", digest, text.StatsDecisions(3, 2, 1, 0), text.DigestDangerous(2, 1), text.DigestLooser(1, 1, 1), "write of files: denied 1")
+	has(t, "the statistics", typed(w, Root, "stats"), digest, text.StatsDecisions(6, 2, 4, 0))
 	equal(t, "the first section", panel(w, Root, "stats").Sections[0].Title, text.DigestTitle(7))
 
 	has(t, "Ana", typed(w, Ana, "digest"), text.OnlyAdminsSee)
@@ -375,4 +395,9 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, "a quiet week", typed(w, Root, "digest"), text.StatsDecisions(0, 0, 0, 0), text.DigestLooser(0, 0, 1))
+	redis.SetTime(start.Add(60 * 24 * time.Hour))
+	hello := w.SaidBy(Ana, "hello")
+	hello.Chat = Other // nothing ends there
+	w.Deliver(w.Replicas[0], hello)
+	has(t, "one in which nothing happened", typed(w, Root, "digest"), text.DigestEmpty(7))
 }

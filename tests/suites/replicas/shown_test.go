@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/settings"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -122,7 +123,7 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.types(Root, "history settings", "history everywhere 3", "hold", "hold nonsense", "hold release "+Room.String(), "export", "digest", "accept files reads", "accept files send")
 	s.opens(Room, Root, everyView...)
 	s.opens(Room, Ana, "home", "server:files", "tool:files/write", "template:careful")
-	s.opens(chat.ID{}, Root, "home", "history")
+	s.opens(chat.ID{}, Root, "home", "history", "history:everywhere:denied")
 	s.opens(chat.ID{}, Ana, "grants", "history", "stats")
 	s.opens(Room, Root, "history:settings", "history:everywhere", "history:settings:denied", "history:nowhere:nothing")
 	s.opens(Room, Ana, "history:settings")
@@ -139,7 +140,11 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.types(Ana, "remembered files send deny", "remembered files write allow", "remembered files write ask", "remembered", "forget 3", "mode always", "show")
 	s.opens(Room, Root, "home", "servers", "server:files", "tool:files/write", "tool:files/drop", "tool:files/send", "install:files", "history:settings")
 	s.opens(Room, Ana, "home", "tool:files/send", "mine")
-	s.types(Ana, "forget all", "mode tool")
+	s.types(Ana, "forget all")
+	s.types(Root, "mode never yes")
+	s.opens(Room, Ben, "home")                  // who may not turn asking off reads that it is
+	s.opens(agent.SettingsChat, Ana, "history") // which is nobody's conversation
+	s.types(Ana, "mode tool")
 
 	s.WriteString("\n# With what was asked and allowed\n")
 	s.types(Root, "set channel_grants true", "set mode tool", "set strict false", "tool files write default", "tool files send default")
@@ -187,10 +192,24 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	}
 }
 
-// unreadable is an index that cannot be read, while there is an error.
+// unreadable is an index that cannot be read, while there is an error; crowded, it has that many chats more, and counts how many were looked at.
 type unreadable struct {
 	agent.Index
+	is              *error
+	crowded, looked *int
+}
+
+// untold is a log whose history cannot be read, while there is an error.
+type untold struct {
+	agent.Log
 	is *error
+}
+
+func (l untold) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
+	if *l.is != nil {
+		return nil, *l.is
+	}
+	return l.Log.History(ctx, id)
 }
 
 func (b unreadable) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
@@ -211,13 +230,22 @@ func (b unreadable) EachChat(ctx context.Context, take func(chat.ID) error) erro
 	if *b.is != nil {
 		return *b.is
 	}
+	for i := range *b.crowded {
+		*b.looked++
+		if err := take(chat.ID{Platform: "fake", Workspace: "T1", Key: fmt.Sprint(i)}); err != nil {
+			return err
+		}
+	}
 	return b.Index.EachChat(ctx, take)
 }
 
 // What cannot be read is an error, and never an empty list.
 func TestWhatCannotBeReadIsNotShown(t *testing.T) {
-	var is error
-	w := New(t, Options{Settings: func(c *settings.Config) { c.Index = unreadable{Index: c.Index, is: &is} }})
+	var is, lost error
+	var crowded, looked int
+	w := New(t, Options{Settings: func(c *settings.Config) {
+		c.Index, c.Log = unreadable{c.Index, &is, &crowded, &looked}, untold{c.Log, &lost}
+	}})
 	ask := func(words, view string, u chat.User) (err error) {
 		if words != "" {
 			_, err = w.Replicas[0].Settings.Permissions(context.Background(), w.Envelope(Room, u), strings.Fields(words))
@@ -242,6 +270,15 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 		}
 		is = nil
 	}
+	lost = errors.New("the log is gone")
+	for _, x := range []struct{ words, view string }{{words: "history"}, {words: "stats"}, {view: "history"}, {view: "stats"}, {view: "server:files"}} {
+		if err := ask(x.words, x.view, Ana); !errors.Is(err, lost) {
+			t.Errorf("%q %q, where no history can be read: %v", x.words, x.view, err)
+		}
+	}
+	lost, crowded = nil, 5000
+	has(t, "of many chats", typed(w, Root, "history everywhere"), text.ChatsNotLookedAt(1001))
+	equal(t, "looked at", looked, 1101)
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	if says, err := w.Replicas[0].Settings.Permissions(gone, w.Envelope(Room, Ana), []string{"mode"}); err == nil {
