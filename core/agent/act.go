@@ -307,7 +307,8 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.err = err
 		return in
 	}
-	if d.live.Note(""); waited {
+	d.live.Note("")
+	if waited {
 		signal(d.dirty)
 	}
 	if d.e.Tracer != nil {
