@@ -23,10 +23,7 @@ func lately(w *World, calls ...agent.ReplyCall) {
 		if _, step := h.Last(); step > 0 {
 			return agent.Reply{Text: "All done."}, nil
 		}
-		w.Until("the message is on record", func() bool {
-			s, err := w.Replicas[0].Engine.Session(h.Ctx, Room)
-			return err == nil && s.Turn != nil && s.Turn.Shown != ""
-		})
+		stands(w)
 		for from := time.Now(); time.Since(from) < 5*time.Millisecond; {
 			h.Stream(agent.Delta{Text: "."})
 		}

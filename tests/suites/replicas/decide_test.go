@@ -41,6 +41,15 @@ func session(w *World) turn.Session {
 	return s
 }
 
+// stands waits until it is on record where the open turn's message stands. What comes after that takes an edit to be seen; before, the post may have it.
+func stands(w *World) {
+	w.Helper()
+	w.Until("it is on record where the message stands", func() bool {
+		s, err := w.Replicas[0].Engine.Session(context.Background(), Room)
+		return err == nil && s.Turn != nil && s.Turn.Shown != ""
+	})
+}
+
 // callOf is the newest call of a tool that the session knows.
 func callOf(w *World, tool string) turn.ToolCall {
 	w.Helper()

@@ -65,6 +65,7 @@ func TestEditsCoalesce(t *testing.T) {
 	})
 	const words = 400
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		stands(w)
 		text := ""
 		for i := range words {
 			d := fmt.Sprintf("word-%03d ", i)
@@ -99,7 +100,7 @@ func TestNothingNewIsNoEdit(t *testing.T) {
 		return Says("An answer.")(h)
 	})
 	w.Say(w.Replicas[0], Ana, "go")
-	w.Until("it is on record where the message stands", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	stands(w)
 	gone(w, func(g string) bool { return strings.Contains(g, "core/agent.(*driver).edited(") || driving(g) })
 	equal(w, "versions", len(w.Platform.Messages(Room)[0].Versions), 1)
 	gate.Open()
@@ -127,7 +128,10 @@ func TestRetryAfter(t *testing.T) {
 		}
 		return Trouble{}
 	})
-	w.Model.When("go", Says("The end."))
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		stands(w)
+		return Says("The end.")(h)
+	})
 	w.Say(w.Replicas[0], Ana, "go")
 	has(w, "the message", w.Over(0), "The end.")
 }
@@ -228,7 +232,7 @@ func TestAQuestionDoesNotWaitWithARepaint(t *testing.T) {
 	})
 	w.Say(w.Replicas[0], Ana, "go")
 	<-asked.C()
-	w.Until("the message is on record", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	stands(w)
 	w.Platform.Trouble(func(op Op) Trouble {
 		if op.Lane != agent.Final {
 			return Trouble{}
@@ -307,10 +311,7 @@ func TestAnEditThatLandedAllTheSameIsTakenBack(t *testing.T) {
 	})
 	gate := w.Latch()
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
-		w.Until("it is on record where the message stands", func() bool {
-			s, err := w.Replicas[0].Engine.Session(h.Ctx, Room)
-			return err != nil || s.Turn == nil || s.Turn.Shown != ""
-		})
+		stands(w)
 		h.Stream(agent.Delta{Note: "It waits."})
 		w.Until("it landed", func() bool { return lost.Load() && strings.Contains(w.Text(0), "It waits.") })
 		h.Stream(agent.Delta{})
@@ -424,6 +425,7 @@ func TestProgressHasNoRoom(t *testing.T) {
 		return notYet()
 	})
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		stands(w)
 		h.Stream(agent.Delta{Text: "a"})
 		<-progress.C()
 		return agent.Reply{Text: "a and the end."}, nil
@@ -444,6 +446,7 @@ func TestTheEndComesWhileProgressIsRefused(t *testing.T) {
 		return Trouble{Until: ended.C(), Err: &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: time.Hour, Cause: errUnknown}}
 	})
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		stands(w)
 		h.Stream(agent.Delta{Text: "a"})
 		<-progress.C()
 		return agent.Reply{Text: "a and the end."}, nil

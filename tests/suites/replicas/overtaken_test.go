@@ -169,7 +169,7 @@ func TestAnEditThatComesAfterTheChatWasLost(t *testing.T) {
 			return agent.Reply{Text: "A whole answer."}, nil
 		default:
 		}
-		w.Until("the message is there", func() bool { return len(w.Platform.Messages(Room)) == 1 })
+		stands(w)
 		h.Stream(agent.Delta{Text: "Half of"})
 		<-h.Ctx.Done()
 		return agent.Reply{}, h.Ctx.Err()

@@ -27,7 +27,7 @@ func TestTripsOfAnApprovalTurn(t *testing.T) {
 	in := w.SaidBy(Ana, "go")
 	w.Deliver(r, in)
 	w.Deliver(r, in) // as Slack does
-	w.Until("where the message stands is on record", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	stands(w)
 	door.Open()
 	seen(w)
 	idle(w)

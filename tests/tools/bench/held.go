@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,7 +136,9 @@ func unhurried(ctx context.Context, b *bench, replicas int) (measured, error) {
 	defer p.close()
 	threads := make([]*talk, chats)
 	for i := range threads {
-		threads[i] = &talk{p: p, channel: room(i)}
+		who := fmt.Sprintf("U%03d", i) // each has somebody of their own: one person's answers wait for each other
+		p.slack.AddUser(fakeslack.User{ID: who, Name: "Person " + who[1:]})
+		threads[i] = &talk{p: p, who: who, channel: room(i)}
 	}
 	if err := inAll(ctx, threads, 1); err != nil {
 		return nil, err
@@ -177,6 +180,7 @@ func inAll(ctx context.Context, threads []*talk, n int) error {
 // talk is a thread in which somebody asks again and again.
 type talk struct {
 	p       *process
+	who     string // whose it is; empty: of person
 	channel string
 	thread  string
 }
@@ -185,8 +189,8 @@ type talk struct {
 func (t *talk) turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	s := t.p.slack
-	ts := s.Say(person, t.channel, t.thread, fmt.Sprintf("<@%s> please write hello to notes.txt", s.BotUser()))
+	s, who := t.p.slack, cmp.Or(t.who, person)
+	ts := s.Say(who, t.channel, t.thread, fmt.Sprintf("<@%s> please write hello to notes.txt", s.BotUser()))
 	if t.thread == "" {
 		t.thread = ts
 	}
@@ -202,7 +206,7 @@ func (t *talk) turn(ctx context.Context) error {
 	if err := shows(func(m fakeslack.Message) bool { return has(m.Version, `"`+allowOnce+`"`) }); err != nil {
 		return fmt.Errorf("no card: %w", err)
 	}
-	if _, err := s.Click(person, t.channel, message, allowOnce); err != nil {
+	if _, err := s.Click(who, t.channel, message, allowOnce); err != nil {
 		return err
 	}
 	if err := shows(func(m fakeslack.Message) bool {
