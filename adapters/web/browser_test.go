@@ -140,7 +140,10 @@ func press(t *testing.T, ctx context.Context, selector string) {
 
 func speak(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
-	do(t, ctx, chromedp.SendKeys(css("#say"), text))
+	do(t, ctx, chromedp.Focus(css("#say")))
+	if err := keyboard.Insert(ctx, text); err != nil {
+		t.Fatal(err)
+	}
 	keys(t, ctx, kb.Enter)
 }
 

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"crypto/pbkdf2"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/web/stretch"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -24,13 +24,13 @@ func AdminUser(key string) chat.User {
 	return chat.User{Platform: Platform, Key: "admin-" + sum}
 }
 
-// fingerprint names a key where it must not help to guess it: in logs, and in the store. It is slow on purpose.
+// fingerprint names a configured key where it must not help to guess it: in logs, and in the store. It is slow on purpose.
 func fingerprint(salt, key string) string {
-	sum, err := pbkdf2.Key(sha256.New, key, []byte(salt), 100_000, 12)
-	if key == "" || err != nil { // the second only for key lengths beyond the hash's
+	sum, err := stretch.Key(salt, key)
+	if key == "" || err != nil { // the second only where FIPS 140 binds, and a key is too short for it
 		return ""
 	}
-	return hex.EncodeToString(sum)
+	return hex.EncodeToString(sum[:12])
 }
 
 // Key is a configured key that opens sessions. It is no bearer of anything else.

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -38,6 +37,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/stretch"
 )
 
 // Life is how long a sign-in may take, from one end to the other.
@@ -140,12 +140,12 @@ func New(c Config) (*Door, error) {
 	if c.Issuer == "" || c.ClientID == "" || c.ClientSecret == "" || c.Page == "" || c.Claim == "" || c.GroupsClaim == "" {
 		return nil, errors.New("signin: Config needs Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim")
 	}
-	// Slow on purpose: whoever has a cookie could try secrets on it.
-	key, err := pbkdf2.Key(sha256.New, c.ClientSecret, []byte(sealedState), 100_000, 32)
+	// Whoever has a cookie could try secrets on it.
+	key, err := stretch.Key(sealedState, c.ClientSecret)
 	if err != nil {
 		return nil, err
 	}
-	block, err := aes.NewCipher(key)
+	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		return nil, err
 	}

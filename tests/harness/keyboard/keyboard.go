@@ -26,3 +26,9 @@ func Type(ctx context.Context, keys string) error {
 	}
 	return nil
 }
+
+// Insert puts text where the focus is, at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key.
+func Insert(ctx context.Context, text string) error {
+	_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
+	return err
+}

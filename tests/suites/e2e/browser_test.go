@@ -135,7 +135,10 @@ func (p *tab) until(js string) {
 
 func (p *tab) say(text string) {
 	p.t.Helper()
-	p.do(chromedp.SendKeys(chromedp.CSS("#say"), text))
+	p.do(chromedp.Focus(chromedp.CSS("#say")))
+	if err := keyboard.Insert(p.ctx, text); err != nil {
+		p.t.Fatal(err)
+	}
 	p.key(kb.Enter)
 }
 
