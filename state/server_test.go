@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,23 +14,11 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 func agentOp(stored string) agent.OpID { return agent.OpID(unescape(stored)) }
-
-// redisServer is the binary, or the end of the test.
-func redisServer(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), "redis") {
-			t.Fatal("NOD_REQUIRE asks for redis, and there is no redis-server in PATH")
-		}
-		t.Skip("needs redis-server in PATH (set NOD_REQUIRE=redis to make this a failure)")
-	}
-	return path
-}
 
 // startRedis runs a server on a socket in a directory of its own.
 func startRedis(t testing.TB, args ...string) (url string) {
@@ -57,7 +44,7 @@ func shortDir(t testing.TB) string {
 
 func run(t testing.TB, dir string, args []string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(redisServer(t), append(args, "--dir", dir, "--daemonize", "no")...) //nolint:gosec // a test's server
+	cmd := exec.Command(need.Program(t, "redis", "redis-server"), append(args, "--dir", dir, "--daemonize", "no")...) //nolint:gosec // a test's server
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/mcp/confine"
+	"github.com/nodhq/nod/tests/harness/need"
 )
 
 // alive reports whether a process runs (a zombie does not).
@@ -78,9 +79,7 @@ func TestAChildThatDiesTakesItsOwnAlong(t *testing.T) {
 
 // A child that leaves its group keeps the pipes open. Close does not wait for it.
 func TestCloseDoesNotWaitForAnEscapedProcess(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("needs setsid")
-	}
+	need.Program(t, "setsid", "setsid")
 	cfg, pid := shell(t, `setsid sh -c 'echo $$ >$PIDFILE; exec sleep 1000' & "$SERVER"`)
 	m := start(t, map[string]Server{"files": cfg})
 	list(t, m)

@@ -19,6 +19,7 @@ import (
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
@@ -198,21 +199,9 @@ func needNode(t *testing.T, program string) string {
 		_, err = os.Stat(p)
 	}
 	if err != nil {
-		if required("node") {
-			t.Fatalf("NOD_REQUIRE asks for node, but %s is missing: run npm ci in tests/standins/node", program)
-		}
-		t.Skip("needs the npm packages of tests/standins/node: run npm ci there")
+		need.Missing(t, "node", program+" is not there (run npm ci in tests/standins/node)")
 	}
 	return p
-}
-
-func required(what string) bool {
-	for _, w := range bytes.Split([]byte(os.Getenv("NOD_REQUIRE")), []byte(",")) {
-		if string(bytes.TrimSpace(w)) == what {
-			return true
-		}
-	}
-	return false
 }
 
 // stateful makes mcp-go's server one of sessions: it speaks only versions with a handshake.

@@ -5,11 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +18,7 @@ import (
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/harness/keyboard"
+	"github.com/nodhq/nod/tests/harness/chromium"
 )
 
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
@@ -33,19 +30,6 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 // browserPast is browser with every request told to watch, where that is not nil.
 func browserPast(t *testing.T, watch func(*http.Request)) (context.Context, *bot, *Server) {
 	t.Helper()
-	exe := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			exe = p
-			break
-		}
-	}
-	if exe == "" {
-		if strings.Contains(os.Getenv("NOD_REQUIRE"), "chromium") {
-			t.Fatal("NOD_REQUIRE names chromium, and there is none on the PATH")
-		}
-		t.Skip("no chromium on the PATH")
-	}
 	b := newBot()
 	b.clock, b.tick = time.Now(), time.Millisecond
 	b.timeout = 10 * time.Minute
@@ -62,45 +46,16 @@ func browserPast(t *testing.T, watch func(*http.Request)) (context.Context, *bot
 		s.Handler().ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	shared, err := chromiumOf(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(shared, 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
-	t.Cleanup(cancel)                                                        // before srv.Close: open streams would hold it
-	// Each page believes that its window is the one in front, whatever other tests open.
-	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	ctx := chromium.Open(t, 2*time.Minute) // closed before srv is, which waits for open streams
 	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
 		chromedp.SetValue(css("#name"), "Ana"), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
 	until(t, ctx, `document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
 	return ctx, b, s
 }
 
-// chromiumOf is one process for all tests, started by the first that looks at a page.
-func chromiumOf(path string) (context.Context, error) {
-	chromium.once.Do(func() {
-		ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox)...)
-		ctx, tab := chromedp.NewContext(ctx)
-		chromium.ctx, chromium.stop = ctx, func() { tab(); cancel() }
-		chromium.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
-	})
-	return chromium.ctx, chromium.err
-}
-
-var chromium = struct {
-	once sync.Once
-	ctx  context.Context
-	stop func()
-	err  error
-}{stop: func() {}}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	chromium.stop()
+	chromium.Stop()
 	os.Exit(code)
 }
 
@@ -141,7 +96,7 @@ func press(t *testing.T, ctx context.Context, selector string) {
 func speak(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
 	do(t, ctx, chromedp.Focus(css("#say")))
-	if err := keyboard.Insert(ctx, text); err != nil {
+	if err := chromium.Insert(ctx, text); err != nil {
 		t.Fatal(err)
 	}
 	keys(t, ctx, kb.Enter)
@@ -149,7 +104,7 @@ func speak(t *testing.T, ctx context.Context, text string) {
 
 func keys(t *testing.T, ctx context.Context, typed string) {
 	t.Helper()
-	if err := keyboard.Type(ctx, typed); err != nil {
+	if err := chromium.Type(ctx, typed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,14 +14,12 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/cmd/bot/command"
-	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/harness/need"
 )
 
 // make dist builds a static program for one platform as for all six: it says its version, and its checksum is its own.
 func TestDist(t *testing.T) {
-	if _, err := exec.LookPath("make"); err != nil {
-		harness.Require(t, "make", "make is not installed")
-	}
+	need.Program(t, "make", "make")
 	// Here the program knows where it was built: without that it would be compiled once more, in all its parts.
 	if plan, err := exec.CommandContext(t.Context(), "make", "-n", "-C", "../..", "dist").Output(); err != nil || !strings.Contains(string(plan), "go build -trimpath ") {
 		t.Errorf("make dist does not trim paths: %s, %v", plan, err)

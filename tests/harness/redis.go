@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/state"
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
 
@@ -52,15 +51,6 @@ func Backends() []Backend {
 	return []Backend{Mini, Real}
 }
 
-// Require ends the test where what it needs is missing: as a failure where NOD_REQUIRE names it, as a skip elsewhere.
-func Require(t testing.TB, name, missing string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), name) {
-		t.Fatalf("NOD_REQUIRE asks for %s, and %s", name, missing)
-	}
-	t.Skipf("%s (set NOD_REQUIRE=%s to make this a failure)", missing, name)
-}
-
 // startReal runs a server on a socket in a directory of its own.
 func startReal(t testing.TB) string { return StartRedis(t).URL }
 
@@ -77,10 +67,7 @@ type Redis struct {
 // StartRedis runs a server on a socket in a directory of its own. It keeps what Save kept, and nothing else.
 func StartRedis(t testing.TB) *Redis {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		Require(t, "redis", "there is no redis-server in PATH")
-	}
+	path := need.Program(t, "redis", "redis-server")
 	dir, err := os.MkdirTemp("", "nod") // t.TempDir is too long for a socket's name
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
@@ -38,10 +39,7 @@ func second(t *testing.T, r *room) *program {
 		_, err = os.Stat(filepath.Join(dir, "node_modules", "discord.js"))
 	}
 	if err != nil {
-		if strings.Contains(os.Getenv("NOD_REQUIRE"), "node") {
-			t.Fatalf("NOD_REQUIRE asks for node: %v (run npm ci in tests/standins/node)", err)
-		}
-		t.Skip("needs node and the packages of tests/standins/node: run npm ci there")
+		need.Missing(t, "node", "node or the packages of tests/standins/node are not there (run npm ci there)")
 	}
 	cmd := exec.CommandContext(context.Background(), node, filepath.Join(dir, "discordjs.mjs"))
 	cmd.Env = []string{"DISCORD_API=" + r.URL() + "/api", "DISCORD_TOKEN=" + r.Token(), "PATH=" + os.Getenv("PATH")}

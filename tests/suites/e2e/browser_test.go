@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"os/exec"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/nodhq/nod/tests/harness/keyboard"
+	"github.com/nodhq/nod/tests/harness/chromium"
 )
 
 // tab is a page of a bot in a headless Chromium, signed in as Ana.
@@ -59,55 +56,10 @@ func (p *tab) signInBy(door, name string) {
 // arrive opens the page in a browser that was never there.
 func arrive(t testing.TB, b *bot) *tab {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		missing(t, "chromium", "there is no Chromium in PATH")
-	}
-	shared, err := chromiumOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(shared, 2*patience)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
-	t.Cleanup(cancel)
-	p := &tab{t, ctx, b}
-	// Each page believes that its window is the one in front, whatever other tests open.
-	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	p := &tab{t, chromium.Open(t, 2*patience), b}
 	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(b.addr))
 	return p
 }
-
-// chromiumOf is one process for all tests, started by the first that looks at a page.
-func chromiumOf(path string) (context.Context, error) {
-	chromium.once.Do(func() {
-		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-			chromedp.WSURLReadTimeout(patience))
-		for _, flag := range []string{"disable-background-networking", "disable-component-update", "disable-sync"} {
-			options = append(options, chromedp.Flag(flag, true))
-		}
-		ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-		ctx, tab := chromedp.NewContext(ctx)
-		chromium.ctx, chromium.stop = ctx, func() { tab(); cancel() }
-		chromium.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
-	})
-	return chromium.ctx, chromium.err
-}
-
-var chromium = struct {
-	once sync.Once
-	ctx  context.Context
-	stop func()
-	err  error
-}{stop: func() {}}
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
@@ -136,7 +88,7 @@ func (p *tab) until(js string) {
 func (p *tab) say(text string) {
 	p.t.Helper()
 	p.do(chromedp.Focus(chromedp.CSS("#say")))
-	if err := keyboard.Insert(p.ctx, text); err != nil {
+	if err := chromium.Insert(p.ctx, text); err != nil {
 		p.t.Fatal(err)
 	}
 	p.key(kb.Enter)
@@ -144,7 +96,7 @@ func (p *tab) say(text string) {
 
 func (p *tab) key(keys string) {
 	p.t.Helper()
-	if err := keyboard.Type(p.ctx, keys); err != nil {
+	if err := chromium.Type(p.ctx, keys); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
 
@@ -133,7 +134,7 @@ func TestAToolServerWithoutBounds(t *testing.T) {
 func TestAToolServerOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		missing(t, "root", "only root can start a program as another user")
+		need.Missing(t, "root", "only root can start a program as another user")
 	}
 	for name, entry := range map[string]string{
 		"confined": ", user: '65534:65534', paths: [OPEN]",

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
 
@@ -78,9 +79,7 @@ func TestProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(name); err != nil {
-				missing(t, name, name+" is not installed")
-			}
+			need.Program(t, name, name)
 			b := start(t, settings{yaml: "web: {hosts: [nod.example.com], session_keys: [{name: Ana, key: a-long-key-of-ana}]}\n"})
 			cert, key, pool := certificate(t)
 			at := fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
@@ -111,10 +110,7 @@ func TestProxies(t *testing.T) {
 // server starts a redis-server with a file of deploy/ and what is said besides, as a recipe's machine would have it.
 func server(t *testing.T, port int, args ...string) *child {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		missing(t, "redis", "there is no redis-server in PATH")
-	}
+	path := need.Program(t, "redis", "redis-server")
 	file := written(t, "redis.conf", deployed(t, "redis.conf"))
 	args = append([]string{file, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", filepath.Dir(file)}, args...)
 	c, _ := spawn(t, exec.CommandContext(t.Context(), path, args...), func(line string) bool { return strings.Contains(line, "eady to accept connections") }) //nolint:gosec // a test's
@@ -174,9 +170,7 @@ func TestSentinel(t *testing.T) {
 // Redis as a Cluster, made as docs/operating.md says.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("redis-cli"); err != nil {
-		missing(t, "redis", "there is no redis-cli in PATH")
-	}
+	need.Program(t, "redis", "redis-cli")
 	var nodes []string
 	for range 3 {
 		port := stand.FreePort(t)

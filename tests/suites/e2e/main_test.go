@@ -20,12 +20,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/harness/chromium"
 )
 
 // programs is the folder of the binaries that TestMain built.
@@ -64,7 +64,7 @@ func build(run func() int) int {
 		return 1
 	}
 	code := run()
-	chromium.stop()
+	chromium.Stop()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	if err := goleak.Find(); err != nil && code == 0 { // after a failure much is left standing
 		fmt.Fprintln(os.Stderr, err)
@@ -82,13 +82,4 @@ func shipped() []string {
 		return []string{"CGO_ENABLED=0"}
 	}
 	return nil
-}
-
-// missing skips a test for want of something, unless NOD_REQUIRE names it.
-func missing(t testing.TB, need, what string) {
-	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), need) {
-		t.Fatalf("NOD_REQUIRE asks for %s, and %s", need, what)
-	}
-	t.Skipf("%s (NOD_REQUIRE=%s makes this a failure)", what, need)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/audit"
+	"github.com/nodhq/nod/tests/harness/need"
 )
 
 // Every command of these pages runs as it is pasted, in one shell for a page, in their order. Only what each person has of their own is filled in.
@@ -39,9 +40,7 @@ func TestPagesRun(t *testing.T) {
 		t.Run(x.page, func(t *testing.T) {
 			t.Parallel()
 			for _, program := range x.needs {
-				if _, err := exec.LookPath(program); err != nil {
-					missing(t, program, program+" is not installed")
-				}
+				need.Program(t, program, program)
 			}
 			script := x.yours(t).Replace(commands(readPage(t, x.page)))
 			if strings.Contains(script, "…") {
@@ -60,9 +59,7 @@ func TestPagesRun(t *testing.T) {
 // The audit's page sends each record to a webhook as it happens, with the line that stands there.
 func TestAuditIsSentOn(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("curl"); err != nil {
-		missing(t, "curl", "curl is not installed")
-	}
+	need.Program(t, "curl", "curl")
 	got := make(chan string, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -21,9 +22,7 @@ import (
 // R167
 func TestReadmeRuns(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("make"); err != nil {
-		missing(t, "make", "make is not installed")
-	}
+	need.Program(t, "make", "make")
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
@@ -193,10 +194,7 @@ func startRedisOn(t testing.TB, data string) *redisServer {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		missing(t, "redis", "there is no redis-server in PATH")
-	}
+	path := need.Program(t, "redis", "redis-server")
 	dir, err := os.MkdirTemp("", "nod") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
@@ -238,10 +236,8 @@ func node(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		missing(t, "node", "tests/standins/node has no "+name+": run npm ci there")
+		need.Missing(t, "node", "tests/standins/node has no "+name+": run npm ci there")
 	}
-	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "node", "there is no node in PATH")
-	}
+	need.Program(t, "node", "node")
 	return path
 }

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/suites/tasks"
 )
 
@@ -76,9 +76,7 @@ func (v panelForm) begins(labels ...string) string {
 // Twenty tasks of a team, with real servers: how often nod asks, and that it never asks too little.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("git"); err != nil {
-		missing(t, "git", "there is no git in PATH")
-	}
+	need.Program(t, "git", "git")
 	servers := map[string]string{"files": "mcp-server-filesystem", "memory": "mcp-server-memory", "think": "mcp-server-sequential-thinking", "git": "git-mcp-server"}
 	for name, bin := range servers {
 		servers[name] = node(t, bin)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/tests/harness/need"
 )
 
 // The measurement is of these tasks and no others: what was measured before is compared with it.
@@ -27,9 +29,7 @@ func TestTwentyTasks(t *testing.T) {
 
 // State notices what the oracle needs it for, and looking alone changes nothing.
 func TestStateNoticesChanges(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git in PATH")
-	}
+	need.Program(t, "git", "git")
 	w, err := Seed(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -2,24 +2,18 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/tests/harness/need"
 )
 
 // One short answer goes the whole way, and the table has its row. What is measured is nobody's assertion.
 func TestSmoke(t *testing.T) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), "redis") {
-			t.Fatal("NOD_REQUIRE asks for redis, and there is no redis-server in PATH")
-		}
-		t.Skip("needs redis-server in PATH (set NOD_REQUIRE=redis to make this a failure)")
-	}
+	need.Program(t, "redis", "redis-server")
 	defer goleak.VerifyNone(t)
 	var out bytes.Buffer
 	b := bench{only: []string{"P14"}, replicas: []int{2}, quick: true, out: &out}

@@ -1,6 +1,4 @@
-// Package keyboard types in a browser as a person does: a key goes down with its character. chromedp's own way, which sends the character
-// by itself, lets it arrive where a page that took the key has moved the focus meanwhile, and breaks a line though the page took Enter.
-package keyboard
+package chromium
 
 import (
 	"context"
@@ -10,7 +8,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Type presses keys, one after another: characters, or those that package kb names.
+// Type presses keys, one after another: characters, or those that package kb names. As when a person does it, a key goes down with its
+// character. chromedp's own way, which sends the character by itself, lets it arrive where a page that took the key has moved the focus meanwhile,
+// and breaks a line though the page took Enter.
 func Type(ctx context.Context, keys string) error {
 	for _, r := range keys {
 		down, text := kb.Encode(r), ""
