@@ -32,11 +32,7 @@ type way struct{ direct, proxied http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
 func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
-	proxy, err := http.ProxyFromEnvironment(r)
-	switch {
-	case err != nil:
-		return nil, errors.New("HTTPS_PROXY is no address")
-	case proxy != nil:
+	if proxy, _ := http.ProxyFromEnvironment(r); proxy != nil { // it fails for plain HTTP alone
 		return w.proxied.RoundTrip(r)
 	}
 	return w.direct.RoundTrip(r)
@@ -44,8 +40,8 @@ func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // dials is asked for each address that is connected to, once the name is resolved.
 func dials(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || at.Port() != 443 || !ofInternet(at.Addr()) {
+	at, _ := netip.ParseAddrPort(address) // what is none has port 0
+	if at.Port() != 443 || !ofInternet(at.Addr()) {
 		return errInside
 	}
 	return nil
@@ -69,7 +65,7 @@ func ofInternet(a netip.Addr) bool {
 		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
 	switch {
-	case a.Zone() != "", !a.IsGlobalUnicast(), a.IsPrivate(), a.Is6() && !unicast6.Contains(a):
+	case !a.IsGlobalUnicast(), a.IsPrivate(), a.Is6() && !unicast6.Contains(a): // nothing contains what has a zone
 		return false
 	}
 	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })

@@ -6,7 +6,6 @@ import (
 	"crypto/ecdh"
 	"encoding/base64"
 	"encoding/json"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -81,13 +80,8 @@ func (s *Sender) Put(ctx context.Context, session string, u chat.User, page stri
 	if !outside(d.Endpoint) {
 		return Invalid("This is not the address of a push service: want https://, a public name, no port and no user.")
 	}
-	var err error
-	point, okPoint := decode(from.Keys.P256dh)
-	secret, okSecret := decode(from.Keys.Auth)
-	if okPoint {
-		_, err = ecdh.P256().NewPublicKey(point)
-	}
-	if !okPoint || !okSecret || err != nil || len(secret) != 16 {
+	point, secret := decode(from.Keys.P256dh), decode(from.Keys.Auth)
+	if _, err := ecdh.P256().NewPublicKey(point); err != nil || len(secret) != 16 {
 		return Invalid("The keys are not those of a browser's subscription: p256dh is a point of P-256 and auth has 16 bytes, both in base64url.")
 	}
 	d.P256dh, d.Auth = base64.RawURLEncoding.EncodeToString(point), base64.RawURLEncoding.EncodeToString(secret)
@@ -125,7 +119,7 @@ func (s *Sender) Put(ctx context.Context, session string, u chat.User, page stri
 // Drop forgets the device of a session.
 func (s *Sender) Drop(ctx context.Context, session string) error {
 	all, err := s.Shelf.Pushes(ctx)
-	if err != nil || all[session] == nil {
+	if err != nil {
 		return err
 	}
 	return s.forget(ctx, parse(session, all[session]))
@@ -146,10 +140,10 @@ func (s *Sender) Devices(ctx context.Context, u chat.User) (n int, err error) {
 	return n, err
 }
 
-// decode takes base64url with its padding or without.
-func decode(s string) ([]byte, bool) {
-	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
-	return b, err == nil
+// decode takes base64url with its padding or without. Of anything else it gives what stands before: the length tells.
+func decode(s string) []byte {
+	b, _ := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
+	return b
 }
 
 // outside reports whether an address may be a push service's.
@@ -165,7 +159,7 @@ var within = []string{"localhost", "local", "internal", "lan", "home", "corp", "
 func public(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	if !strings.Contains(host, ".") || net.ParseIP(host) != nil || strings.ContainsAny(host, ":%") || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+	if !strings.Contains(host, ".") || strings.ContainsAny(host, ":%") || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return false // 127.1 and 0x7f.0x1 are addresses to some resolvers
 	}
 	return !slices.ContainsFunc(within, func(end string) bool { return strings.HasSuffix("."+host, "."+end) })

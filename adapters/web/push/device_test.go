@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +31,7 @@ func TestTakesOnlySubscriptions(t *testing.T) {
 	for _, address := range []string{
 		"", "nonsense", "http://push.example.net/x", "ftp://push.example.net/x", "https:///x", "https:push.example.net", "https://user@push.example.net/x", "https://push.example.net:8443/x",
 		"https://push.example.net/x#f", "https://localhost/x", "https://LOCALHOST./x", "https://a.localhost/x", "https://redis/x", "https://metadata.google.internal/x", "https://printer.local/x",
-		"https://127.0.0.1/x", "https://127.1/x", "https://2130706433/x", "https://0x7f.0x0.0x0.0x1/x", "https://10.0.0.1./x", "https://[::1]/x", "https://[fe80::1%25eth0]/x", "https://8.8.8.8/x",
+		"https://127.0.0.1/x", "https://127.1/x", "https://2130706433/x", "https://0x7f.0x0.0x0.0x1/x", "https://10.0.0.1./x", "https://[::1]/x", "https://[fe80::1%25eth0]/x", "https://[fe80::1%25eth0.x]/x", "https://8.8.8.8/x",
 		"https://push.example.net/" + strings.Repeat("x", maxEndpoint), "\x7f",
 	} {
 		if _, no := errors.AsType[Invalid](put(func(s *Subscription) { s.Endpoint = address })); !no {
@@ -40,7 +43,7 @@ func TestTakesOnlySubscriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, keys := range [][2]string{
-		{"", ""}, {"!", "!"}, {base64.RawURLEncoding.EncodeToString(other.PublicKey().Bytes()), ""}, {base64.RawURLEncoding.EncodeToString(append([]byte{4}, make([]byte, 64)...)), ""}, {"", "AAAA"}, {"", strings.Repeat("A", 24)},
+		{"", ""}, {"!", "!"}, {"!", ""}, {"", "!"}, {base64.RawURLEncoding.EncodeToString(other.PublicKey().Bytes()), ""}, {base64.RawURLEncoding.EncodeToString(append([]byte{4}, make([]byte, 64)...)), ""}, {"", "AAAA"}, {"", strings.Repeat("A", 24)},
 	} {
 		if _, no := errors.AsType[Invalid](put(func(s *Subscription) {
 			if keys[0] != "" || keys[1] == "" {
@@ -92,15 +95,47 @@ func TestDevicesOfAPerson(t *testing.T) {
 		if err := s.Drop(t.Context(), "none"); err != nil {
 			t.Error(err)
 		}
+
+		// Whatever the store does not do, who asked for it is told.
+		again := browsers(t)
+		again.Endpoint = "https://push.example.net/7"
+		for what, of := range map[string]struct {
+			broken *error
+			ask    func() error
+		}{
+			"keep":              {&h.full, func() error { return s.Put(t.Context(), "s7", ana, "", again) }},
+			"see the others":    {&h.down, func() error { return s.Put(t.Context(), "s7", ana, "", again) }},
+			"take it elsewhere": {&h.stuck, func() error { return s.Put(t.Context(), "s-eve", eve, "", again) }},
+			"take the oldest":   {&h.stuck, func() error { return s.Put(t.Context(), "s-new", ana, "", browsers(t)) }},
+			"drop":              {&h.stuck, func() error { return s.Drop(t.Context(), "s7") }},
+			"find what to drop": {&h.down, func() error { return s.Drop(t.Context(), "s7") }},
+			"count":             {&h.down, func() error { _, err := s.Devices(t.Context(), ana); return err }},
+			"have a key":        {&h.keyless, func() error { _, err := s.Key(t.Context()); return err }},
+		} {
+			for n := range maxDevices {
+				put(fmt.Sprint("s", n), ana, fmt.Sprint(n))
+			}
+			is := errors.New("down")
+			h.change(func() { *of.broken = is })
+			if err := of.ask(); !errors.Is(err, is) {
+				t.Errorf("%s: %v", what, err)
+			}
+			h.change(func() { *of.broken = nil })
+		}
+		h.change(func() { h.key = "none" })
+		if key, err := s.Key(t.Context()); err == nil {
+			t.Errorf("the key is %q", key)
+		}
 	})
 }
 
 // Push services refuse who cannot be turned to, so a page that only this machine knows is not named.
 func TestContact(t *testing.T) {
-	for page, want := range map[string]string{"https://nod.example.org": "https://nod.example.org", "http://localhost:8080": project, "https://nod.internal": project, "https://10.0.0.1": project, "": project, "null": project} {
+	for page, want := range map[string]string{"https://nod.example.org": "https://nod.example.org", "http://localhost:8080": project, "http://nod.example.org": project, "\x7f": project, "https://nod.internal": project, "https://10.0.0.1": project, "": project, "null": project} {
 		if got := (device{Page: page}).contact(); got != want {
 			t.Errorf("%q: %q", page, got)
 		}
+		_ = (device{Endpoint: page}).host() // whatever is kept
 	}
 }
 
@@ -129,5 +164,34 @@ func TestDialsThePublicInternetAlone(t *testing.T) {
 	}
 	if !errors.Is(err, errInside) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Where the operator set a proxy nothing goes around it. net/http reads the setting once: another process has it.
+func TestThroughTheOperatorsProxy(t *testing.T) {
+	if os.Getenv("NOD_TEST_PROXIED") != "" {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://push.example.net/x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := HTTPClient().Do(r); err == nil {
+			res.Body.Close()
+		}
+		return
+	}
+	asked := make(chan string, 10)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.Host
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	in := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	in.Env = append(os.Environ(), "HTTPS_PROXY="+proxy.URL, "NO_PROXY=", "NOD_TEST_PROXIED=1")
+	if out, err := in.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	close(asked)
+	if got := <-asked; got != "CONNECT push.example.net:443" {
+		t.Errorf("the proxy is asked for %q", got)
 	}
 }

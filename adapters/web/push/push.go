@@ -328,7 +328,7 @@ func (s *Sender) send(ctx context.Context, of turn.Session, c turn.ToolCall, d d
 	_, _ = io.CopyN(io.Discard, res.Body, readAtMost) // so that the connection is kept; what they say may be anything
 	f := failure{err: fmt.Errorf("the push service answers HTTP %d", res.StatusCode)}
 	switch code := res.StatusCode; {
-	case code >= 200 && code < 300:
+	case code < 300: // none is below 200: those are of the connection
 		f.err = nil
 	case code == http.StatusNotFound, code == http.StatusGone:
 		f.gone = true
@@ -340,7 +340,7 @@ func (s *Sender) send(ctx context.Context, of turn.Session, c turn.ToolCall, d d
 
 // retryAfter is what a service asks for: seconds, or a date.
 func retryAfter(says string, now time.Time) time.Duration {
-	if n, err := strconv.Atoi(says); err == nil && n > 0 {
+	if n, _ := strconv.Atoi(says); n > 0 { // what is no number is 0, or the largest there is
 		return min(time.Duration(min(n, int(longest/time.Second)))*time.Second, longest)
 	}
 	if at, err := http.ParseTime(says); err == nil {

@@ -45,6 +45,9 @@ type house struct {
 	down     error       // of the list of devices
 	unknown  error       // of who has signed in
 	stuck    error       // of dropping a device
+	full     error       // of keeping one
+	keyless  error       // of the key, the first time
+	keyed    int         // how often it was asked for
 	log      bytes.Buffer
 }
 
@@ -55,8 +58,10 @@ func newHouse() *house {
 func (h *house) PutPush(_ context.Context, session string, device []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.devices[session] = device
-	return nil
+	if h.full == nil {
+		h.devices[session] = device
+	}
+	return h.full
 }
 
 func (h *house) DropPush(_ context.Context, session string, was []byte) error {
@@ -78,6 +83,9 @@ func (h *house) Pushes(context.Context) (map[string][]byte, error) {
 func (h *house) PushKey(_ context.Context, fresh string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.keyed++; h.keyed == 1 && h.keyless != nil {
+		return "", h.keyless
+	}
 	if h.key == "" {
 		h.key = fresh
 	}
@@ -261,6 +269,8 @@ func TestTriesAgain(t *testing.T) {
 		answers []int
 		after   string
 		then    func(*house) // after the first try
+		keyless error        // before it
+		says    string       // in the log, which is empty where it was taken at last
 		tries   int
 		atLeast time.Duration
 		left    int
@@ -280,6 +290,8 @@ func TestTriesAgain(t *testing.T) {
 		"answered meanwhile":  {answers: []int{500, 201}, then: func(h *house) { h.now = turn.Session{Chat: thread} }, tries: 1, left: 1},
 		"asked anew":          {answers: []int{500, 201}, then: func(h *house) { h.now.Turn.Calls[0].Ask = "a2" }, tries: 1, left: 1},
 		"theirs no more":      {answers: []int{500, 201}, then: func(h *house) { h.sees[ana] = false }, tries: 1, left: 1},
+		"nobody knows":        {answers: []int{500, 201}, then: func(h *house) { h.unknown = errors.New("down") }, tries: 1, left: 1, says: "it is not known"},
+		"no key at first":     {answers: []int{201}, keyless: errors.New("down"), tries: 1, atLeast: time.Second, left: 1},
 		"signed out":          {answers: []int{500, 201}, then: func(h *house) { delete(h.sessions, "s-ana") }, tries: 1, left: 1},
 		"gone and subscribed": {answers: []int{410}, then: func(h *house) { h.devices["s-ana"] = append([]byte(" "), h.devices["s-ana"]...) }, tries: 1, left: 1},
 	} {
@@ -304,7 +316,7 @@ func TestTriesAgain(t *testing.T) {
 						return answer(code, "Retry-After", tt.after, "Location", "https://10.0.0.1/"), nil
 					}
 				}), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
-				h.now = asks("a1")
+				h.now, h.keyless = asks("a1"), tt.keyless
 				if err := s.Put(t.Context(), "s-ana", ana, "http://localhost:8080", browsers(t)); err != nil {
 					t.Fatal(err)
 				}
@@ -317,8 +329,12 @@ func TestTriesAgain(t *testing.T) {
 				if len(h.devices) != tt.left {
 					t.Errorf("%d devices are left", len(h.devices))
 				}
-				if log := h.log.String(); strings.Contains(log, "secret-path") || strings.Contains(log, "run_query") {
+				taken := tt.answers[min(tried, len(tt.answers))-1] == 201
+				if log := h.log.String(); strings.Contains(log, "secret-path") || strings.Contains(log, "run_query") || !strings.Contains(log, tt.says) || taken && log != "" {
 					t.Errorf("the log says %s", log)
+				}
+				if asked := 1 + strings.Count(fmt.Sprint(tt.keyless), "down"); h.keyed != asked {
+					t.Errorf("the key was asked for %d times", h.keyed)
 				}
 			})
 		})
@@ -477,7 +493,7 @@ func TestLasts(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 14, 14, 0, 0, 0, time.UTC)
 	for says, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-5": 0, "30": 30 * time.Second, "99999999999": longest, "Sat, 14 Mar 2026 14:01:00 GMT": time.Minute, "Sat, 14 Mar 2020 14:01:00 GMT": 0, "Sat, 14 Mar 2099 14:01:00 GMT": longest,
+		"": 0, "soon": 0, "-5": 0, "30": 30 * time.Second, "99999999999": longest, "99999999999999999999": longest, "Sat, 14 Mar 2026 14:01:00 GMT": time.Minute, "Sat, 14 Mar 2020 14:01:00 GMT": 0, "Sat, 14 Mar 2099 14:01:00 GMT": longest,
 	} {
 		if got := retryAfter(says, now); got != want {
 			t.Errorf("%q: %v, want %v", says, got, want)
