@@ -4,7 +4,31 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"time"
 )
+
+// What cannot be read is an error, and not a shelf with nothing on it.
+func TestAShelfThatCannotBeRead(t *testing.T) {
+	s, redis := mini(t, Options{})
+	ctx := t.Context()
+	for _, err := range []error{s.DropChats(ctx, "u1"), s.EndSessions(ctx, false)} { // of nothing
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	redis.SetError("ERR gone")
+	for name, ask := range map[string]func() (any, error){
+		"chats": func() (any, error) { return s.Chats(ctx, "u1") }, "a person": func() (any, error) { return s.Person(ctx, "u1") },
+		"a session": func() (any, error) { x, _, err := s.Session(ctx, "one"); return x, err }, "sessions": func() (any, error) { return s.Sessions(ctx) },
+		"installs": func() (any, error) { return s.Installs(ctx) }, "devices": func() (any, error) { return s.Pushes(ctx) },
+		"the key": func() (any, error) { return s.PushKey(ctx, "fresh") }, "a name": func() (any, error) { return s.Once(ctx, "x", time.Minute) },
+		"an end": func() (any, error) { return nil, s.EndSessions(ctx, true, "one") },
+	} {
+		if got, err := ask(); err == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
 
 // A device is a session's, and goes with it. All replicas have the key of whoever was first.
 func TestPushes(t *testing.T) {

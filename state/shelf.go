@@ -227,12 +227,10 @@ func (s *Store) Pushes(ctx context.Context) (map[string][]byte, error) {
 // PushKey is the key that signs what is sent to devices, the same on every replica: what is kept, or fresh where nothing was.
 func (s *Store) PushKey(ctx context.Context, fresh string) (string, error) {
 	// The key is the field: the script takes one field and no second.
-	if _, err := s.write(ctx, seatScript.on([]string{pushKeys}, fresh, "1", "1")); err != nil {
-		return "", err
-	}
+	_, wrote := s.write(ctx, seatScript.on([]string{pushKeys}, fresh, "1", "1"))
 	f, err := s.fields(ctx, pushKeys)
 	for key := range f {
-		return key, err
+		return key, nil
 	}
-	return "", errors.Join(err, errors.New("the key for devices was not kept"))
+	return "", errors.Join(wrote, err, errors.New("the key for devices was not kept"))
 }
