@@ -66,9 +66,6 @@ func (s *Settings) Act(ctx context.Context, env chat.Envelope, view, token, ente
 
 // delivered reports whether what this delivery brought is on record, in the settings or in the chat.
 func (q *request) delivered(ctx context.Context) (bool, error) {
-	if q.env.Delivery == "" {
-		return false, nil
-	}
 	log, err := q.Engine.Session(ctx, agent.SettingsChat)
 	return agent.Delivered(log, q.env) || agent.Delivered(q.here, q.env), err
 }

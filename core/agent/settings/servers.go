@@ -190,12 +190,13 @@ func (p *page) toolView(ctx context.Context) render.Panel {
 		render.Section{Title: text.PanelWhy, Rows: why})
 }
 
-// reviewSection is what is new or changed, with the word that somebody looked at it.
+// reviewSection is what is new, changed or gone, with the word that somebody looked at it.
 func (p *page) reviewSection(k toolEntry) render.Section {
-	if !k.unreviewed() {
+	mark := k.mark()
+	if mark == "" {
 		return render.Section{}
 	}
-	r := row(k.mark())
+	r := row(mark)
 	for _, d := range k.pin.Differences() {
 		r.Details = append(r.Details, plainLine(text.DifferenceLine(sanitize(d.Part), text.Clip(d.Was, 400), text.Clip(d.Now, 400))))
 	}

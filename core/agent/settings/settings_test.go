@@ -28,6 +28,28 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A view is of one thing, and a button can hold its name, whatever a server and its tools call themselves.
+func TestViews(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	view := func(names ...string) string {
+		return viewOf([]string{1: viewServer, 2: viewTool}[len(names)], names...)
+	}
+	seen := map[string][]string{}
+	for _, x := range [][]string{
+		{"a", "b/c"}, {"a/b", "c"}, {"a", "b"}, {"a/b"}, {"a b"}, {"a\u00a0b"}, {"ä"}, {long}, {long + "x"}, {"\x7f"},
+		{strings.TrimPrefix(view("ä"), viewServer)}, {strings.TrimPrefix(view("a/b", "c"), viewTool), "c"}, // as digests stand
+	} {
+		got := view(x...)
+		if was := seen[got]; was != nil || len(got) > maxView || strings.ContainsFunc(got, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+			t.Errorf("%q is the view of %q and of %q", got, x, was)
+		}
+		seen[got] = x
+	}
+	if got := InstallView("a/b"); got != "install:a/b" {
+		t.Errorf("what can be read is %q", got)
+	}
+}
+
 // A token is the same for the same action on what stands so, and another for anything else.
 func TestTokens(t *testing.T) {
 	token := func(view, rev string, a action) string {

@@ -28,11 +28,11 @@ type toolEntry struct {
 
 func (k toolEntry) tool() permission.Tool { return k.spec.Tool }
 
-// changed and isNew are what somebody should look at before the tool is used.
-func (k toolEntry) changed() bool    { return k.is.Changed }
-func (k toolEntry) isNew() bool      { return k.is.New && !k.is.Changed }
+// changed and isNew are what somebody should look at before the tool is used: of what its server offers, for nobody can accept what is gone.
+func (k toolEntry) changed() bool    { return k.offered && k.is.Changed }
+func (k toolEntry) isNew() bool      { return k.offered && k.is.New && !k.is.Changed }
 func (k toolEntry) isOffered() bool  { return k.offered }
-func (k toolEntry) unreviewed() bool { return k.is.Changed || k.is.New }
+func (k toolEntry) unreviewed() bool { return k.changed() || k.isNew() }
 
 // server is a server with all that is known of it.
 type server struct {

@@ -151,6 +151,7 @@ func TestTrustIsOneActAndItsUndo(t *testing.T) {
 	if _, ok := offerOf(panel(w, Root, "server:files"), text.ServerTrusted, text.LabelTrust); ok {
 		t.Error("it can be trusted twice")
 	}
+	typed(w, Root, "tool files read timeout 3m") // beside it, and after it
 	choose(w, Root, "server:files", text.ServerTrusted, text.LabelUndoTrust, "")
 	equal(t, "trusted", value(w, "files", "", "trusted"), "")
 	equal(t, "ask, as it was", value(w, "files", "", "ask"), "always")
@@ -162,6 +163,9 @@ func TestTrustIsOneActAndItsUndo(t *testing.T) {
 	typed(w, Root, "server files always") // what somebody chose since is not undone
 	if _, ok := offerOf(panel(w, Root, "server:files"), text.ServerTrusted, text.LabelUndoTrust); ok {
 		t.Error("the undo would take back what somebody chose since")
+	}
+	if _, ok := offerOf(panel(w, Root, "server:files"), text.ServerTrusted, text.LabelTrust); !ok {
+		t.Error("one that is trusted and asks always cannot be trusted")
 	}
 }
 

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/audit"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -172,8 +174,13 @@ func TestWhyAndWhoAmI(t *testing.T) {
 	vouched := chat.User{Platform: "web", Key: chat.VouchedPrefix + "1@login.example.org"} // no secret, and written where people are listed
 	has(t, "somebody of a provider", typed(w, vouched, "whoami"), "web::oidc-1@login.example.org")
 	has(t, "nobody", typed(w, Root, "why files"), "Say: why [-in <place>] <server> <tool>")
-	if _, err := w.Replicas[0].Settings.Act(context.Background(), chat.Envelope{Chat: Room}, "home", "x", ""); err == nil {
-		t.Error("nobody acts")
+	_, err := w.Replicas[0].Settings.Act(context.Background(), chat.Envelope{Chat: Room}, "home", "x", "")
+	if no, refused := errors.AsType[*decision.Refusal](err); !refused || no.Say != text.WhoAreYou {
+		t.Errorf("nobody acts: %v", err)
+	}
+	p, err := w.Replicas[0].Settings.Panel(context.Background(), chat.Envelope{Chat: Room}, "grants")
+	if err != nil || len(p.Sections) != 1 || p.Sections[0].Empty != text.WhoAreYou {
+		t.Errorf("nobody sees %+v, %v", p, err)
 	}
 	if lines, err := w.Replicas[0].Settings.Permissions(context.Background(), chat.Envelope{Chat: Room}, []string{"halt"}); err != nil || len(lines) != 1 || lines[0] != text.WhoAreYou {
 		t.Errorf("%q %v", lines, err)
@@ -287,6 +294,7 @@ func TestServersInTheSettings(t *testing.T) {
 	hasNot(t, "another's score", panelText(panel(w, Ana, "server:many")), "2 of 5")
 	has(t, "why", typed(w, Ana, "why files write"), "asks first.")
 	has(t, "the list", panelText(panel(w, Ana, "server:many")), "and 20 more")
+	has(t, "what is to be accepted", panelText(panel(w, Root, "install:many")), "and 20 more")
 	has(t, "the servers", panelText(panel(w, Ana, "servers")), "mail", "It does not answer.", "many · 60 tools")
 	has(t, "by words", typed(w, Ana, "why many nothing"), "and 48 more")
 }
@@ -369,9 +377,10 @@ func TestFormsTakeOnlyText(t *testing.T) {
 	w := settingsWorld(t)
 	o, _ := offerOf(panel(w, Root, "tool:files/write"), "Impact", "Change: Impact")
 	equal(t, "at most", o.act.Max, settings.MaxFill)
-	for _, text := range []string{strings.Repeat("ü", settings.MaxFill+1), "\xff"} {
-		if _, err := act(w, Root, "tool:files/write", o.token, text); err == nil {
-			t.Errorf("%.10q was taken", text)
+	for _, entered := range []string{strings.Repeat("ü", settings.MaxFill+1), "\xff"} {
+		_, err := act(w, Root, "tool:files/write", o.token, entered)
+		if no, refused := errors.AsType[*decision.Refusal](err); !refused || no.Say != text.TooLongFill(settings.MaxFill) {
+			t.Errorf("%.10q: %v", entered, err)
 		}
 	}
 	if _, err := act(w, Root, "tool:files/write", o.token, strings.Repeat("ü", settings.MaxFill)); err != nil {
@@ -396,6 +405,10 @@ func TestLimitedGrantsInTheSettings(t *testing.T) {
 	w.Press(w.Replicas[0], Ana, chat.AllowHour, "write")
 	w.Over(3)
 	has(t, "for an hour", panelText(panel(w, Ana, "grants")), "any number of calls · until ")
+	for epoch, survives := range map[uint64]bool{0: false, 7: true} { // the same run, or one that a grant outlives
+		w.SetPolicy(func(p *permission.Policy, _ tools) { p.SurviveRestart, p.Epoch = survives, epoch })
+		has(t, "after no end", panelText(panel(w, Ana, "grants")), "any number of calls · until ")
+	}
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.SurviveRestart, p.Epoch = false, 7 })
 	has(t, "ended with a restart", panelText(panel(w, Ana, "grants")), text.PanelNoGrants)
 }

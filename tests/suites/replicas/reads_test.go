@@ -271,6 +271,7 @@ func TestWhatSpeaksAgainstAnIdea(t *testing.T) {
 		reads, channel, always bool
 	}{
 		"nothing":         {allowed: 20, then: func(*mail) {}, reads: true, channel: true, always: true},
+		"another denied":  {allowed: 20, then: func(m *mail) { m.click("use find", chat.Deny) }, always: true},
 		"denied":          {allowed: 20, then: func(m *mail) { m.click("use list", chat.Deny) }},
 		"taken back":      {allowed: 5, then: func(m *mail) { m.click("use both", chat.AllowOnce); m.click("", chat.Undo) }},
 		"nobody answered": {allowed: 5, then: func(m *mail) { m.set("timeout", "1s"); m.click("use list", chat.AskAgain) }, channel: true},
@@ -290,7 +291,6 @@ func TestWhatSpeaksAgainstAnIdea(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := settingsWorld(t)
 			m := newMail(w)
-			w.Tools.Put(Tool{Server: "mail", Name: "find", Hints: readsOnly}) // the last
 			both := []agent.ReplyCall{Call("list", `{}`), Call("post", `{}`)}
 			both[0].Server, both[1].Server = "mail", "mail"
 			w.Model.When("use both", Calls(both...))
@@ -328,7 +328,7 @@ func (m *mail) changes() {
 	m.known(func() { m.Tools.Change("list") })
 }
 
-// click answers list in the channel, when Ana has said that; "" is what stands there.
+// click answers list or find in the channel, when Ana has said that; "" is what stands there.
 func (m *mail) click(words string, choice chat.Choice) {
 	m.Helper()
 	in := m.SaidBy(Ana, words)
@@ -342,9 +342,13 @@ func (m *mail) clicks(in chat.Said, choice chat.Choice) {
 		m.Deliver(m.Replicas[0], in)
 	}
 	var b Button
-	m.Until("list can be answered", func() (can bool) { b, can = m.Button(in.Chat, choice, "list"); return can })
+	tool := "list"
+	if in.Text == "use find" {
+		tool = "find"
+	}
+	m.Until(tool+" can be answered", func() (can bool) { b, can = m.Button(in.Chat, choice, tool); return can })
 	if choice != chat.AskAgain {
 		m.Deliver(m.Replicas[0], m.Click(Ana, b))
-		m.Until("its answer is drawn", func() bool { now, can := m.Button(in.Chat, choice, "list"); return !can || now.Token != b.Token })
+		m.Until("its answer is drawn", func() bool { now, can := m.Button(in.Chat, choice, tool); return !can || now.Token != b.Token })
 	}
 }

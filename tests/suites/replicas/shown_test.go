@@ -167,9 +167,27 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.opens(chat.ID{}, Ana, "grants")
 	s.types(Ana, "revoke 1", "revoke all", "revoke 1")
 
+	s.WriteString("\n# With a server of which much is gone\n")
+	for _, tool := range []string{"list", "send", "drop"} {
+		w.Tools.Put(Tool{Server: "mail", Name: tool})
+	}
+	knows(w, "mail", 3)
+	idle(w)
+	s.types(Root, "tool mail drop timeout 3m", "tool files send timeout 3m", "server files always")
+	w.SetPolicy(func(p *permission.Policy, _ tools) {
+		p.Servers["own"] = permission.ServerSettings{Trusted: true}
+	})
+	w.Tools.Remove("drop")
+	s.types(Ana, "remembered files send deny")
+	s.opens(Other, Ana, "tool:mail/send", "tool:files/send")
+	s.opens(Room, Root, "home", "server:mail", "tool:mail/drop", "install:mail", "server:own")
+	s.types(Root, "tools", "accept mail", "accept mail drop", "why mail drop", "show")
+	s.opens(Room, Root, "server:mail")
+
 	s.WriteString("\n# Where nobody is an admin\n")
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = nil })
-	s.types(Ana, "whoami", "accept files", "remembered files touch allow")
+	w.Tools.Put(Tool{Server: "mail", Name: "post"})
+	s.types(Ana, "whoami", "accept files", "remembered files touch allow", "remembered mail post allow")
 	s.opens(Room, Ana, "servers", "template:careful")
 
 	const golden = "testdata/shown.txt"
@@ -197,6 +215,38 @@ type unreadable struct {
 	agent.Index
 	is              *error
 	crowded, looked *int
+}
+
+// silent is an engine that knows no rules, or no chat, while there is an error; mute are tools that cannot be listed.
+type silent struct {
+	settings.Engine
+	rules, chats *error
+}
+
+func (e silent) Rules(ctx context.Context) (agent.Rules, error) {
+	if *e.rules != nil {
+		return agent.Rules{}, *e.rules
+	}
+	return e.Engine.Rules(ctx)
+}
+
+func (e silent) Session(ctx context.Context, id chat.ID) (turn.Session, error) {
+	if *e.chats != nil {
+		return turn.Session{}, *e.chats
+	}
+	return e.Engine.Session(ctx, id)
+}
+
+type mute struct {
+	agent.Tools
+	is *error
+}
+
+func (t mute) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
+	if *t.is != nil {
+		return nil, nil, *t.is
+	}
+	return t.Tools.List(ctx)
 }
 
 // untold is a log whose history cannot be read, while there is an error.
@@ -241,10 +291,11 @@ func (b unreadable) EachChat(ctx context.Context, take func(chat.ID) error) erro
 
 // What cannot be read is an error, and never an empty list.
 func TestWhatCannotBeReadIsNotShown(t *testing.T) {
-	var is, lost error
+	var is, lost, rules, chats, list error
 	var crowded, looked int
 	w := New(t, Options{Settings: func(c *settings.Config) {
 		c.Index, c.Log = unreadable{c.Index, &is, &crowded, &looked}, untold{c.Log, &lost}
+		c.Engine, c.Tools = silent{c.Engine, &rules, &chats}, mute{c.Tools, &list}
 	}})
 	ask := func(words, view string, u chat.User) (err error) {
 		if words != "" {
@@ -270,6 +321,23 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 		}
 		is = nil
 	}
+	w.Model.When("send it", Calls(Call("send", `{}`)))
+	w.Say(w.Replicas[0], Ana, "send it")
+	b := w.Await(chat.AllowOnce, "send")
+	env := w.Envelope(Room, Root)
+	halt, _ := offerOf(panel(w, Root, "home"), text.NotHalted, text.LabelHalt)
+	for what, broken := range map[string]*error{"rules": &rules, "chats": &chats, "tools": &list} {
+		*broken = errors.New("gone")
+		_, acts := w.Replicas[0].Settings.Act(context.Background(), env, "home", halt.token, "")
+		_, why := w.Replicas[0].Settings.Why(context.Background(), env, b.Token)
+		for i, err := range []error{ask("tools", "", Root), ask("", "home", Root), ask("", "servers", Ana), ask("apply careful", "", Root), acts, why} {
+			if !errors.Is(err, *broken) {
+				t.Errorf("without the %s, %d: %v", what, i, err)
+			}
+		}
+		*broken = nil
+	}
+	equal(t, "halted meanwhile", settingsOf(w).Halted == nil, true)
 	lost = errors.New("the log is gone")
 	for _, x := range []struct{ words, view string }{{words: "history"}, {words: "stats"}, {view: "history"}, {view: "stats"}, {view: "server:files"}} {
 		if err := ask(x.words, x.view, Ana); !errors.Is(err, lost) {
