@@ -110,7 +110,7 @@ func (r *reader) rule(s string) (n Node, used int) {
 		r.start = false
 		return Node{Kind: kind, Kids: r.in(s[len(mark):end])}, end + len(mark)
 	}
-	if r.start && !r.link {
+	if first := strings.TrimLeft(s, " "); r.start && !r.link && first != "" && strings.IndexByte(">-#*+0123456789", first[0]) >= 0 {
 		if n, used := r.block(s); used > 0 {
 			return n, used
 		}
@@ -162,6 +162,9 @@ func (r *reader) rule(s string) (n Node, used int) {
 		}
 	case 'h', 's', 'd', 'f', 'D':
 		s = s[:min(len(s), 3000)]
+		if end := strings.IndexAny(s, "\t\n\f\r <"); end >= 0 { // none of these in either
+			s = s[:end]
+		}
 		if m := reURL.FindString(s); m != "" && !r.link {
 			return Node{Kind: "url", Text: m, Href: m}, len(m)
 		}
