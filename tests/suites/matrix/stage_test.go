@@ -137,7 +137,8 @@ func (h *house) stage(st stage, l level, decider chat.User, asker string, before
 	if p.then != nil {
 		p.then(s)
 	}
-	x = h.session(id)
+	// Before it is on record that a card was seen, and where, a click on another message may be one that was faster than the log: it counts.
+	x = h.until(id, "what waits was seen", func(x turn.Session) bool { return !x.Turn.Unseen() })
 	if st != stale && st != asked { // there the batch's token is an old one
 		s.all = turn.BatchToken(turn.OpenAsks(x))
 	}
