@@ -278,7 +278,11 @@ func TestAClosedConnectionEndsTheWait(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
-		unfinished(t, receive(t, "outcome", done), "")
+		got := receive(t, "outcome", done)
+		if got.err == nil && got.Text == "cancel null" {
+			return // its server heard in time that nobody answers, and went on
+		}
+		unfinished(t, got, "")
 	})
 }
 
