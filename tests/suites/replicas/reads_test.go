@@ -282,7 +282,7 @@ func TestWhatSpeaksAgainstAnIdea(t *testing.T) {
 		"for no channel":  {allowed: 5, then: func(m *mail) { typed(m.World, Root, "set channel_grants false") }, reads: true},
 		"changed": {allowed: 5, then: func(m *mail) {
 			m.changes()
-			for range 5 {
+			for range 20 {
 				m.click("use list", chat.AllowOnce)
 			}
 		}, channel: true}, // as her click on a card of it would be
@@ -312,6 +312,7 @@ func TestWhatSpeaksAgainstAnIdea(t *testing.T) {
 			equal(t, "to accept the reads", stats(Root, "", text.LabelAcceptReads(1)), x.reads)
 			equal(t, "to allow them in the channel", stats(Ana, "", text.LabelReadsInChannel), x.channel)
 			equal(t, "never to ask again", stats(Root, "list of mail", text.SuggestionLabel("allow")), x.always)
+			equal(t, "that, to who is no admin", stats(Ana, "list of mail", text.SuggestionLabel("allow")), false)
 		})
 	}
 }
