@@ -74,11 +74,16 @@ func (l *Limits) Enter(ctx context.Context, who chat.User, wait func()) (leave f
 // maxShorter is how often a talk that was too long for the model is halved. What is left after that is a sixteenth.
 const maxShorter = 4
 
-// Ask asks with as much of a chat as the model takes, and with less where that was too long. left says how many utterances it was not given.
+// Ask asks with as much of a chat as the model takes, and with less where that was too long and can be less. left says how many utterances it
+// was not given.
 func (l *Limits) Ask(s turn.Session, notes []turn.Utterance, ask func([]turn.Utterance) (tooLong bool)) (left int) {
-	for try := 0; ; try++ {
+	for try, was := 0, 0; ; try++ {
 		said, trimmed := talk.Trim(talk.Of(s), l.room())
 		size := talk.Tokens(said)
+		if size == was {
+			return left
+		}
+		was = size
 		said = talk.BeforeQuestion(said, notes)
 		if left = trimmed + s.Dropped; left > 0 {
 			said = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: text.NoteLeftOut(left)}}, said)
