@@ -363,7 +363,7 @@ func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	}
 	if err == nil && got.Head.Seq > w.Known.Seq+uint64(len(w.Events)) { // facts are taken after what others recorded meanwhile, too
 		for _, k := range w.Events {
-			if late, is := k.Event.(turn.Shown); is && late.Message != "" {
+			if late, is := k.Event.(turn.Shown); is && late.Message != "" && (got.Missing || slices.ContainsFunc(got.Entries, func(x turn.Entry) bool { return overtakes(x.Event, late) })) {
 				e.wg.Go(func() { e.removeStray(w.Chat, k.Op, late) })
 			}
 		}
@@ -429,6 +429,18 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 			}
 		}
 	})
+}
+
+// overtakes reports whether an event may be why nobody draws the message that this one tells of.
+func overtakes(ev turn.Event, late turn.Shown) bool {
+	switch ev := ev.(type) {
+	case turn.Shown:
+		return ev.Turn == late.Turn && ev.Message != late.Message
+	case turn.Ended:
+		return ev.Turn == late.Turn
+	default:
+		return false
+	}
 }
 
 // removeStray takes away a turn's message that was posted while another driver posted one, or ended the turn where it stood: nobody draws it,
