@@ -95,8 +95,7 @@ func press(t *testing.T, ctx context.Context, selector string) {
 
 func speak(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
-	do(t, ctx, chromedp.Focus(css("#say")))
-	if err := chromium.Insert(ctx, text); err != nil {
+	if err := chromium.Insert(ctx, "#say", text); err != nil {
 		t.Fatal(err)
 	}
 	keys(t, ctx, kb.Enter)

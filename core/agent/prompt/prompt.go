@@ -77,7 +77,7 @@ const maxShorter = 4
 // Ask asks with as much of a chat as the model takes, and with less where that was too long and can be less. left says how many utterances it
 // was not given.
 func (l *Limits) Ask(s turn.Session, notes []turn.Utterance, ask func([]turn.Utterance) (tooLong bool)) (left int) {
-	for try, was := 0, 0; ; try++ {
+	for try, was := 0, -1; ; try++ {
 		said, trimmed := talk.Trim(talk.Of(s), l.room())
 		size := talk.Tokens(said)
 		if size == was {

@@ -27,8 +27,11 @@ func Type(ctx context.Context, keys string) error {
 	return nil
 }
 
-// Insert puts text where the focus is, at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key.
-func Insert(ctx context.Context, text string) error {
+// Insert puts text into a field at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key.
+func Insert(ctx context.Context, field chromedp.CSS, text string) error {
+	if err := chromedp.Do(ctx, chromedp.Focus(field)); err != nil {
+		return err
+	}
 	_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
 	return err
 }

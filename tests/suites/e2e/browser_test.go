@@ -87,8 +87,7 @@ func (p *tab) until(js string) {
 
 func (p *tab) say(text string) {
 	p.t.Helper()
-	p.do(chromedp.Focus(chromedp.CSS("#say")))
-	if err := chromium.Insert(p.ctx, text); err != nil {
+	if err := chromium.Insert(p.ctx, "#say", text); err != nil {
 		p.t.Fatal(err)
 	}
 	p.key(kb.Enter)
