@@ -120,18 +120,34 @@ func (p *process) holds(ctx context.Context) (map[string]int64, error) {
 	return out, keys.Err()
 }
 
-// unhurried are approval turns in fifty chats, as fast as they go: P5 and P6.
+// unhurried are approval turns in fifty chats, as fast as they go: P5 and P6, of nod and of the least that can be done.
 func unhurried(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if replicas != 1 {
 		return nil, nil
 	}
+	least, _, err := paced(ctx, b, floor)
+	if err != nil {
+		return nil, fmt.Errorf("the floor: %w", err)
+	}
+	busy, took, err := paced(ctx, b, nod)
+	if err != nil {
+		return nil, err
+	}
+	return measured{
+		"P5": fmt.Sprintf("%.0f (%.0f/s by the clock)", 1/busy.Seconds(), 1/took.Seconds()),
+		"P6": fmt.Sprintf("%.2f s, %.2f × the floor's %.2f s", busy.Seconds()*1000, part(busy, least), least.Seconds()*1000),
+	}, nil
+}
+
+// paced is what one of those turns takes, of the processor and by the clock.
+func paced(ctx context.Context, b *bench, source string) (busy, took time.Duration, err error) {
 	chats, each := 50, 20
 	if b.quick {
 		each = 2
 	}
-	p, err := program(ctx)
+	p, err := run(ctx, source, 1, "approvals: {timeout: 24h}\n")
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	defer p.close()
 	threads := make([]*talk, chats)
@@ -141,23 +157,23 @@ func unhurried(ctx context.Context, b *bench, replicas int) (measured, error) {
 		threads[i] = &talk{p: p, who: who, channel: room(i)}
 	}
 	if err := inAll(ctx, threads, 1); err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	before, err := p.cpu()
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
 	start := time.Now()
 	if err := inAll(ctx, threads, each); err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	took := time.Since(start)
+	took = time.Since(start)
 	after, err := p.cpu()
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	n := float64(chats * each)
-	return measured{"P5": fmt.Sprintf("%.0f (%.0f/s by the clock)", n/(after-before).Seconds(), n/took.Seconds()), "P6": fmt.Sprintf("%.2f s", (after-before).Seconds()*1000/n)}, nil
+	n := time.Duration(chats * each)
+	return (after - before) / n, took / n, nil
 }
 
 // inAll has n turns in each thread, all threads at once.

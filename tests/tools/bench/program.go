@@ -32,7 +32,7 @@ type process struct {
 	cmd    *exec.Cmd // the first
 	all    []*exec.Cmd
 	fronts []string // where each listens
-	nod    string   // the built program
+	built  string   // the program
 	at     string   // where Redis is
 	ledger *mcpserver.Ledger
 	config string
@@ -50,8 +50,18 @@ func program(ctx context.Context) (*process, error) {
 	return programs(ctx, 1, "approvals: {timeout: 24h}\n")
 }
 
+const (
+	nod   = "./cmd/bot"
+	floor = "./tests/tools/bench/floor"
+)
+
 // programs is the same with several replicas, and more in nod.yaml.
-func programs(ctx context.Context, replicas int, more string) (_ *process, err error) {
+func programs(ctx context.Context, replicas int, more string) (*process, error) {
+	return run(ctx, nod, replicas, more)
+}
+
+// run is a world with replicas of a program, nod or the floor, that the repository has the source of.
+func run(ctx context.Context, source string, replicas int, more string) (_ *process, err error) {
 	p := &process{world: &world{}, log: counted{of: map[string]int{"lost the lease": 0}}}
 	defer func() {
 		if err != nil {
@@ -62,8 +72,8 @@ func programs(ctx context.Context, replicas int, more string) (_ *process, err e
 	if err != nil {
 		return nil, err
 	}
-	p.nod, p.at, p.ledger = filepath.Join(dir, "nod"), at, mcpserver.OpenLedger(filepath.Join(dir, "ledger"))
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.nod, "./cmd/bot").CombinedOutput(); err != nil { //nolint:gosec // our own
+	p.built, p.at, p.ledger = filepath.Join(dir, "program"), at, mcpserver.OpenLedger(filepath.Join(dir, "ledger"))
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.built, source).CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program, from the repository's root: %w: %s", err, out)
 	}
 	model := httptest.NewServer(http.HandlerFunc(answerAtOnce))
@@ -86,7 +96,7 @@ func programs(ctx context.Context, replicas int, more string) (_ *process, err e
 	p.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "NOD_DATA_DIR=" + filepath.Join(dir, "data"), "NOD_LISTEN=127.0.0.1:0", "REDIS_URL=" + at,
 		"SLACK_BOT_TOKEN=" + p.slack.BotToken(), "SLACK_SIGNING_SECRET=" + p.slack.SigningSecret(), "SLACK_API_URL=" + p.slack.URL(),
-		"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-bench", "OPENAI_MODEL=pen",
+		"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-bench", "OPENAI_MODEL=pen", "FLOOR_TOOLS=" + tools,
 	}
 	p.later(p.kill)
 	p.later(p.copies.Wait)
@@ -120,7 +130,7 @@ func (p *process) kill() {
 
 // start runs the program, until it is ready.
 func (p *process) start(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, p.nod, "-config", p.config) //nolint:gosec // built just now
+	cmd := exec.CommandContext(ctx, p.built, "-config", p.config) //nolint:gosec // built just now
 	cmd.Env, cmd.Stderr = p.env, &p.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
