@@ -265,25 +265,30 @@ func (d *discordDoors) mute(c cell, r role) bool {
 
 // Every click that Discord can bring, through the gateway and as signed requests.
 func TestDiscord(t *testing.T) {
+	t.Parallel()
 	for via, signed := range map[string]bool{"gateway": false, "signed": true} {
+		rules := []rule{byRequester, byParticipants, byAnyone, byListed, raised}
+		if !signed { // the gateway brings the same clicks
+			rules = []rule{byRequester, byListed}
+		}
+		n := &count{}
 		t.Run(via, func(t *testing.T) {
-			n := &count{}
-			d := openDiscord(t, signed)
-			for _, r := range []rule{byRequester, byParticipants, byAnyone, byListed, raised} {
-				if !signed && r != byRequester && r != byListed { // the gateway brings the same clicks
-					continue
-				}
-				m := openMatrix(d.house, n, r, discordTown, discordRoles(), d)
-				for _, st := range []stage{awaiting, batch, allowed, lapsed, unknown, granted, running} {
-					if r == byRequester && signed || st == awaiting {
-						m.stage(user, st, discordCells(m, user, st, signed))
+			for _, r := range rules {
+				t.Run(string(r), func(t *testing.T) {
+					t.Parallel()
+					d := openDiscord(t, signed)
+					m := openMatrix(d.house, n, r, discordTown, discordRoles(), d)
+					for _, st := range []stage{awaiting, batch, allowed, lapsed, unknown, granted, running} {
+						if r == byRequester && signed || st == awaiting {
+							m.stage(user, st, discordCells(m, user, st, signed))
+						}
 					}
-				}
-				m.stage(admin, awaiting, discordCells(m, admin, awaiting, signed))
-				m.quiet()
+					m.stage(admin, awaiting, discordCells(m, admin, awaiting, signed))
+					m.quiet()
+				})
 			}
-			n.report(t, 1000, 50)
 		})
+		n.report(t, 1000, 50)
 	}
 }
 

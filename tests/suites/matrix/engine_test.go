@@ -16,6 +16,7 @@ var stages = []stage{
 
 // Every click that the engine can be given, through its own doors.
 func TestEngine(t *testing.T) {
+	t.Parallel()
 	n := &count{}
 	t.Run("cells", func(t *testing.T) {
 		for _, r := range rules {

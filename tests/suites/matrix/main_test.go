@@ -32,7 +32,11 @@ import (
 	"github.com/nodhq/nod/tests/harness"
 )
 
+// atOnce is how many rules are tried at once: a platform takes its time between two posts.
+const atOnce = 6
+
 func TestMain(m *testing.M) {
+	harness.AtOnce(atOnce)
 	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }

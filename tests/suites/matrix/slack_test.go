@@ -301,6 +301,7 @@ func (d *slackDoors) mute(c cell, r role) bool {
 
 // Every click that Slack can bring.
 func TestSlack(t *testing.T) {
+	t.Parallel()
 	n := &count{}
 	h, d := openSlack(t, false)
 	for _, r := range []rule{byRequester, byParticipants, byAnyone, byListed, raised} {
@@ -321,6 +322,7 @@ func TestSlack(t *testing.T) {
 
 // What comes through a socket is checked no less: every person, with every button.
 func TestSlackSocket(t *testing.T) {
+	t.Parallel()
 	n := &count{}
 	h, d := openSlack(t, true)
 	for _, r := range []rule{byRequester, byListed, byAnyone} {

@@ -276,6 +276,7 @@ func webCells(m *matrix, l level, st stage) (all []cell) {
 
 // Every click that the web can bring, in its own chats.
 func TestWeb(t *testing.T) {
+	t.Parallel()
 	n := &count{}
 	for _, r := range []rule{byRequester, byParticipants, byAnyone, byListed, raised} {
 		d := openWeb(t, func(*house) {}) // its own for each: one process lets only so many chats be opened in a time
@@ -304,6 +305,7 @@ func (a abroad) speaker() speak { return a.at.speaker() }
 
 // A session of the web is nobody in a chat of another surface, whatever the rule; only an operator's key counts there.
 func TestWebOfElsewhere(t *testing.T) {
+	t.Parallel()
 	n := &count{}
 	paper := newPaper()
 	d := openWeb(t, func(h *house) { h.platforms["paper"] = paper })
