@@ -45,9 +45,7 @@ func TestTripsOfAnApprovalTurn(t *testing.T) {
 // A delivery that comes twice at once is told from the log only once, and from then on the log is asked.
 func TestADeliveryIsAskedOfTheLogAgainLater(t *testing.T) {
 	w := New(t, Options{})
-	r, in := w.Replicas[0], w.SaidBy(Ana, "hello")
-	w.Deliver(r, in)
-	idle(w)
+	r := w.Replicas[0]
 	said := func() (n int) {
 		for _, what := range r.Gate.Calls() {
 			if strings.HasPrefix(what, "append said") {
@@ -56,9 +54,18 @@ func TestADeliveryIsAskedOfTheLogAgainLater(t *testing.T) {
 		}
 		return n
 	}
-	w.Deliver(r, in)
-	equal(t, "looks for what was recorded just now", said(), 1)
-	for over := time.Now().Add(time.Minute); said() == 1; {
+	var in chat.Said
+	before, known := 0, false
+	for try := 0; !known; try++ { // on a busy machine the second one may come when a second has passed
+		if try == 20 {
+			t.Fatal("the log is asked about what was recorded just now")
+		}
+		in, before = w.SaidBy(Ana, "hello"), said()
+		w.Deliver(r, in)
+		w.Deliver(r, in)
+		known = said() == before+1
+	}
+	for over := time.Now().Add(time.Minute); said() == before+1; {
 		if time.Now().After(over) {
 			t.Fatal("this process answers for what it recorded a minute ago")
 		}
