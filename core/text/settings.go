@@ -268,6 +268,7 @@ const (
 	HelpDigest     = "the last week in numbers; admins"
 	HelpHold       = "keep a chat, or a person's chats, from being dropped or deleted; admins"
 	NothingHeld    = "Nothing is held."
+	TooManyHolds   = "Nothing was changed: there are too many holds for one more. Release another one first."
 	HelpExport     = "print all settings as YAML; admins"
 	TemplatesHint  = "Say “apply <template>” to see what one would change."
 )

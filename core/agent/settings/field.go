@@ -36,7 +36,7 @@ func (p *page) fieldRow(at permission.Setting, f permission.Field) render.PanelR
 	switch {
 	case have.Field != "":
 		from = render.Line{render.Plain(text.FromChat), p.person(have.By, have.Name), render.Plain(" · "), render.Time{At: have.At}}
-	case configured != "" && configured != (permission.Policy{}).Setting(at).Value:
+	case configured != (permission.Policy{}).Setting(at).Value:
 		from = plainLine(text.FromFile)
 	}
 	r := render.PanelRow{
@@ -46,10 +46,8 @@ func (p *page) fieldRow(at permission.Setting, f permission.Field) render.PanelR
 	if !p.admin {
 		return r
 	}
-	rev := value
-	if at.Server != "" && at.Tool == "" { // a word for a server is for the tools that it has: once they change, it is to be said again
-		rev += " " + string(permission.ServerDigest(p.settings.ToolsOf(at.Server)))
-	}
+	// A word for a server, or a tool, is for the tools that there are: once they change, it is to be said again.
+	rev := value + " " + string(permission.ServerDigest(p.settings.ToolsOf(at.Server)))
 	if f.Words == nil {
 		form := p.offer(text.LabelChange(label), value, action{Changes: []permission.Change{at}, Fill: true, View: p.view})
 		form.Kind, form.Value, form.Max, form.Like = render.ActFill, value, MaxFill, f.Like
@@ -57,7 +55,7 @@ func (p *page) fieldRow(at permission.Setting, f permission.Field) render.PanelR
 	} else {
 		r.Acts = append(r.Acts, p.pick(label, rev, p.options(at, f, value, configured))...)
 	}
-	if have.Field != "" && have.Value != configured && !slices.Contains(f.Words, configured) { // else the word is among the options
+	if have.Field != "" && !slices.Contains(f.Words, configured) { // else the word is among the options
 		r.Acts = append(r.Acts, p.offer(text.LabelUseDefault, rev, set(at, "", "", p.view)))
 	}
 	return r
@@ -73,7 +71,7 @@ func (p *page) options(at permission.Setting, f permission.Field, value, configu
 		}
 		out = append(out, option{
 			label: valueLabel(at, w), current: strings.EqualFold(w, value), action: set(at, to, w, p.view),
-			confirm: text.ConfirmSetting(f.Name, w, sanitize(at.Where()), at.Server != "" && at.Tool == ""),
+			confirm: text.ConfirmSetting(f.Name, w, sanitize(at.Where()), at.Tool == ""),
 		})
 	}
 	return out

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -146,9 +147,12 @@ func (p *page) grantRow(s turn.Session, g permission.Grant, platform string) ren
 		a.Hint = text.RevokeHint(text.Clip(permission.GrantedWhat(g), 80))
 		r.Acts = append(r.Acts, a)
 	}
-	turns := slices.DeleteFunc(s.Turns(), func(t *turn.Turn) bool { return t.Shown == "" })
-	if n := len(turns); platform != "" && n > 0 {
-		r.Acts = append(r.Acts, p.linkTo(s, turns[n-1].Shown)...)
+	if platform != "" {
+		var last chat.MessageRef
+		for _, t := range s.Turns() {
+			last = cmp.Or(t.Shown, last)
+		}
+		r.Acts = append(r.Acts, p.linkTo(s, last)...)
 	}
 	return r
 }
@@ -160,9 +164,7 @@ func (p *page) mineView(ctx context.Context) render.Panel {
 	rows := rowsFor(mine, func(r permission.Remembered) render.PanelRow {
 		choice := row(rememberedLine(r)+" · ", p.offer(text.LabelForget, r.Choice.String(), forget(viewMine, r.ID)))
 		choice.Line = append(choice.Line, render.Time{At: r.At})
-		if sp, there := findTool(p.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
-			choice.Details = append(choice.Details, plainLine(text.RememberedStale))
-		}
+		choice.Details = p.stale(r)
 		return choice
 	})
 	if len(mine) > 1 {
@@ -170,6 +172,14 @@ func (p *page) mineView(ctx context.Context) render.Panel {
 		rows = append(rows, row(text.RememberedCount(len(mine)), a))
 	}
 	return drawing(text.TabMine, render.Section{Title: text.TabMine, Note: text.PanelMineNote, Empty: text.PanelMineNone, Rows: rows})
+}
+
+// stale says of an allowance that its tool is another one now.
+func (q *request) stale(r permission.Remembered) []render.Line {
+	if sp, there := findTool(q.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
+		return linesOf(text.RememberedStale)
+	}
+	return nil
 }
 
 func rememberedLine(r permission.Remembered) string {

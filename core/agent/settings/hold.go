@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. Log is an
@@ -24,6 +26,9 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 	})
 	if err != nil && !errors.Is(err, agent.ErrUnchanged) {
 		return 0, err
+	}
+	if is := slices.ContainsFunc(now.Holds, func(h permission.Hold) bool { return h.What == c.What }); is == c.Off {
+		return 0, &decision.Refusal{Code: decision.RefusedArguments, Say: text.TooManyHolds}
 	}
 	return chats, index.EachChat(ctx, func(id chat.ID) error {
 		if id.Platform == agent.Own {
@@ -46,7 +51,7 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 func everybody(ctx context.Context, log agent.Log, id chat.ID) (people []chat.User, err error) {
 	entries, err := log.History(ctx, id)
 	for _, x := range entries {
-		if u := turn.By(x.Event).User; !u.IsZero() && !slices.Contains(people, u) {
+		if u := turn.By(x.Event).User; !slices.Contains(people, u) {
 			people = append(people, u)
 		}
 	}

@@ -40,7 +40,7 @@ type request struct {
 
 	specs []agent.ToolSpec // what servers offer now, once the request has asked them
 	all   []server         // all servers, likewise
-	err   error            // the first thing that could not be read: what was made without it is not shown, and nothing is done
+	err   error            // what could not be read: what was made without it is not shown, and nothing is done
 }
 
 func (s *Settings) newRequest(ctx context.Context, env chat.Envelope) (*request, error) {
@@ -59,9 +59,9 @@ func (s *Settings) newRequest(ctx context.Context, env chat.Envelope) (*request,
 	return q, nil
 }
 
-// failed keeps the first thing that could not be read, and reports whether this could not.
+// failed keeps what could not be read, and reports whether this could not.
 func (q *request) failed(what string, err error) bool {
-	if err != nil && q.err == nil {
+	if err != nil {
 		q.err = fmt.Errorf("%s: %w", what, err)
 	}
 	return err != nil

@@ -145,7 +145,7 @@ func (q *request) beforeTrust(ctx context.Context, name string) (out []permissio
 		return nil
 	}
 	for i, e := range slices.Backward(entries) {
-		if ev, ok := e.Event.(turn.Changed); !ok || ev.Note != trustNote(name) {
+		if ev, _ := e.Event.(turn.Changed); ev.Note != trustNote(name) {
 			continue
 		}
 		was := agent.SettingsAt(entries[:i])
@@ -209,10 +209,13 @@ func (p *page) reviewSection(k toolEntry) render.Section {
 // ownSection is what the person chose for themselves.
 func (p *page) ownSection(k toolEntry) render.Section {
 	t := k.tool()
-	current, id, says := "", "", text.OwnNone
+	current, id, has := "", "", row(text.OwnNone)
 	for _, r := range p.settings.Of(p.env.User) {
 		if r.Tool.Server == t.Server && r.Tool.Name == t.Name && r.Channel == "" && r.Scope == permission.ScopeTool {
-			current, id, says = r.Choice.String(), r.ID, rememberedLine(r)
+			id, has = r.ID, row(rememberedLine(r))
+			if has.Details = p.stale(r); has.Details == nil && r.Limits() == "" { // else to allow the tool as it is now is another choice
+				current = r.Choice.String()
+			}
 		}
 	}
 	var options []option
@@ -226,11 +229,11 @@ func (p *page) ownSection(k toolEntry) render.Section {
 		}
 		options = append(options, o)
 	}
-	acts := p.pick(text.PanelOwnChoice, current, options)
+	has.Acts = p.pick(text.PanelOwnChoice, current, options)
 	if id != "" {
-		acts = append(acts, p.offer(text.LabelForget, current, forget(p.view, id)))
+		has.Acts = append(has.Acts, p.offer(text.LabelForget, current, forget(p.view, id)))
 	}
-	return render.Section{Title: text.PanelOwnChoice, Note: text.PanelOwnNote, Rows: []render.PanelRow{row(says, acts...)}}
+	return render.Section{Title: text.PanelOwnChoice, Note: text.PanelOwnNote, Rows: []render.PanelRow{has}}
 }
 
 // installView is a server's tools with what nod proposes for each and why (R159–R161), to be accepted or changed.
@@ -274,7 +277,7 @@ func (p *page) groupSection(s server, g installGroup) render.Section {
 		}
 		tools = append(tools, k)
 		more := k.accept(reads)
-		if k.unreviewed() || len(more) > 0 {
+		if len(more) > 0 {
 			changes = append(changes, more...)
 			open++
 		}

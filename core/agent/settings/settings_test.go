@@ -1,12 +1,17 @@
 package settings
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // What is missing is named, all of it; what may be left out is not.
@@ -81,6 +86,75 @@ func TestTokens(t *testing.T) {
 				t.Errorf("%v %+v: %s", x, a, one)
 			}
 			seen[one] = true
+		}
+	}
+}
+
+// holding is an engine with these settings, which cannot be changed where there is an error, and a log of two chats and the settings, which cannot
+// be read where there is another. Ana wrote to one, and set something. It keeps what is marked.
+type holding struct {
+	Engine
+	agent.Log
+	agent.Index
+	now              permission.Settings
+	unchanged, blank error
+	marked           *[]chat.ID
+}
+
+var ana, one = chat.User{Platform: "web", Key: "ana"}, chat.ID{Platform: "web", Key: "one"}
+
+func (h holding) Change(context.Context, chat.Envelope, string, func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error) {
+	return h.now, h.unchanged
+}
+
+func (h holding) EachChat(_ context.Context, take func(chat.ID) error) (err error) {
+	for _, id := range []chat.ID{agent.SettingsChat, {Platform: "web", Key: "two"}, one} {
+		err = errors.Join(err, take(id))
+	}
+	return err
+}
+
+func (h holding) History(_ context.Context, id chat.ID) ([]turn.Entry, error) {
+	return map[chat.ID][]turn.Entry{
+		agent.SettingsChat: {{Event: turn.Changed{By: ana}}}, one: {{Event: turn.Said{By: ana}}},
+	}[id], h.blank
+}
+
+func (h holding) Retain(_ context.Context, id chat.ID, _ bool) error {
+	*h.marked = append(*h.marked, id)
+	return nil
+}
+
+// A hold marks the chats that it concerns, and no log of nod's own. Where it is not on record, not every chat can be read, or the store cannot hold,
+// that is an error, and no chat is marked, or released.
+func TestWhatAHoldMarks(t *testing.T) {
+	gone := errors.New("gone")
+	for name, x := range map[string]struct {
+		what    string
+		on      bool // it is on record
+		because holding
+		store   bool
+		says    string
+	}{
+		"a chat":         {"web::one", true, holding{}, true, ""},
+		"a person":       {"web::ana", true, holding{}, true, ""},
+		"again":          {"web::one", true, holding{unchanged: agent.ErrUnchanged}, true, ""},
+		"not changed":    {"web::one", false, holding{unchanged: gone}, true, "gone"},
+		"one too many":   {"web::one", false, holding{unchanged: agent.ErrUnchanged}, true, text.TooManyHolds},
+		"an unread chat": {"web::ana", true, holding{blank: gone}, true, "gone"},
+		"no such store":  {"web::one", true, holding{}, false, "cannot hold"},
+	} {
+		h, marked, log := x.because, []chat.ID(nil), agent.Log(nil)
+		h.marked = &marked
+		if x.on {
+			h.now.Holds = []permission.Hold{{What: x.what}}
+		}
+		if x.store {
+			log = h
+		}
+		_, err := PutHold(t.Context(), h, log, h, chat.Envelope{}, permission.Holding{What: x.what})
+		if x.says == "" && (err != nil || !slices.Equal(marked, []chat.ID{one})) || x.says != "" && (err == nil || !strings.Contains(err.Error(), x.says) || len(marked) > 0) {
+			t.Errorf("%s: %v, marked %v", name, err, marked)
 		}
 	}
 }

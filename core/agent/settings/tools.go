@@ -45,7 +45,7 @@ type server struct {
 
 // servers are all servers that are offered, configured, or were seen, by name. They are asked once in a request.
 func (q *request) servers(ctx context.Context) []server {
-	if q.all != nil || q.err != nil {
+	if q.all != nil {
 		return q.all
 	}
 	specs, faults, err := q.Tools.List(ctx)
@@ -167,7 +167,7 @@ func (s server) unreviewed() int { return s.count(toolEntry.unreviewed) }
 func (s server) trusted() bool { return s.set.Trusted || s.workbench() }
 
 func (s server) workbench() bool {
-	return slices.ContainsFunc(s.tools, func(k toolEntry) bool { return k.offered && k.spec.Source == permission.SourceWorkbench })
+	return slices.ContainsFunc(s.tools, func(k toolEntry) bool { return k.spec.Source == permission.SourceWorkbench })
 }
 
 func (s server) state() string {

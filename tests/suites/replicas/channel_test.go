@@ -56,6 +56,7 @@ func TestAllowedInAChannel(t *testing.T) {
 		w.Until("Ben is asked: Ana may not answer for him", func() bool { _, ok := w.Button(later, chat.AllowOnce, "write"); return ok })
 		equal(w, "runs", w.Tools.Count("write"), 2)
 
+		has(w, "Ana's own choice", panelText(panelIn(w, Other, Ana, "tool:files/write")), text.OwnNone)
 		list := typedIn(w, Other, Ben, "show")
 		has(w, "what is allowed", list, "1. write of files · allowed by Ana", "in all chats of this channel · until")
 		elsewhere, err := w.Replicas[0].Settings.Panel(context.Background(), chat.Envelope{User: Ana}, "grants")
@@ -135,6 +136,9 @@ func TestAcceptReadsTyped(t *testing.T) {
 	has(t, "again", typed(w, Root, "accept mail reads"), text.NothingToChange)
 	has(t, "all of it", typed(w, Root, "accept mail"), "These are: burn, look, mark, post.")
 	m.only("all accepted", "list", "find")
+	m.known(func() { w.Tools.Put(Tool{Server: "post", Name: "list", Hints: readsOnly}) })
+	typed(w, Root, "server post trusted true")
+	has(t, "what is believed as it is", typed(w, Root, "accept post reads"), text.NothingToChange)
 }
 
 // What somebody allowed in a channel each time is offered to them for the channel, and is never applied by itself. What is changed since, or
@@ -197,6 +201,7 @@ func readsAreRemembered(t *testing.T, upTo permission.Scope) {
 	if len(kept) != 1 || kept[0].Scope != upTo {
 		t.Fatalf("up to %v: kept %+v", upTo, kept)
 	}
+	equal(t, "it is of this tool alone", !strings.Contains(panelText(panel(w, Ana, "tool:mail/list")), text.OwnNone), upTo == permission.ScopeTool)
 	in := w.SaidBy(Ana, "use find")
 	in.Chat = Other
 	w.Deliver(w.Replicas[0], in)

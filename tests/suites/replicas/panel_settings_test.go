@@ -4,9 +4,13 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
@@ -103,6 +107,9 @@ func TestSettingsFromAChat(t *testing.T) {
 	equal(t, "message", value(w, "files", "write", "message"), "")
 	typed(w, Root, "set timeout 90s")
 	equal(t, "timeout", value(w, "", "", "timeout"), "1m30s")
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Timeout = 90 * time.Second }) // which is no reason to keep it
+	choose(w, Root, "servers", "Timeout", text.LabelUseDefault, "")
+	equal(t, "timeout", value(w, "", "", "timeout"), "")
 }
 
 // Disabled from a chat.
@@ -167,6 +174,11 @@ func TestTrustIsOneActAndItsUndo(t *testing.T) {
 	if _, ok := offerOf(panel(w, Root, "server:files"), text.ServerTrusted, text.LabelTrust); !ok {
 		t.Error("one that is trusted and asks always cannot be trusted")
 	}
+	typed(w, Root, "server files never")
+	typed(w, Root, "server files trusted false")
+	if _, ok := offerOf(panel(w, Root, "server:files"), row, text.LabelTrust); !ok {
+		t.Error("one that never asks and is not trusted cannot be trusted")
+	}
 }
 
 // Grants are listed with who, when and scope, and are revoked by whom they belong to and by admins.
@@ -230,6 +242,7 @@ func TestMyChoices(t *testing.T) {
 	vouched(w)
 	w.Model.When("write it", Calls(Call("write", `{}`)))
 	has(t, "kept", typed(w, Ana, "remembered files write deny"), "Remembered: deny write of files.")
+	has(t, "of another tool", panelText(panel(w, Ana, "tool:files/read")), text.OwnNone)
 	w.Say(w.Replicas[0], Ana, "write it")
 	w.Over(0)
 	equal(t, "runs", w.Tools.Count("write"), 0)
@@ -290,4 +303,68 @@ func TestMyChoices(t *testing.T) {
 	w.Tools.Remove("drop")
 	has(t, "gone", typed(w, Ana, "remembered files drop allow"), text.ToolNotThere)
 	equal(t, "kept", len(settingsOf(w).Remembered), 0)
+}
+
+// An allowance is for the tool as it was: once that changed, the settings say so, and offer to allow it as it is now. A denial stands, and of
+// what is gone there is nothing to say.
+// R44 R109
+func TestWhatAnAllowanceWasFor(t *testing.T) {
+	w := settingsWorld(t)
+	w.Tools.Put(Tool{Server: "also", Name: "write"})
+	typed(w, Root, "accept files")
+	for _, words := range []string{"write allow", "touch allow", "send deny"} {
+		has(t, "kept", typed(w, Ana, "remembered files "+words), "Remembered: ")
+	}
+	stale := func(view string) int { return strings.Count(panelText(panel(w, Ana, view)), text.RememberedStale) }
+	equal(t, "what changed as yet", stale("mine")+stale("tool:files/write"), 0)
+	if o, _ := offerOf(panel(w, Ana, "tool:files/write"), "allow write", "Allow without asking me"); o.act.Kind != render.ActPick {
+		t.Errorf("what is so already is offered as %+v", o)
+	}
+	w.Tools.Change("write")
+	w.Tools.Change("send")
+	w.Tools.Remove("touch")
+	knows(w, "also", 1)
+	w.Until("the change is known", func() bool {
+		p, _ := settingsOf(w).Pin(permission.Tool{Server: "files", Name: "write"})
+		return p.Changed()
+	})
+	typed(w, Root, "accept files write")
+	equal(t, "what changed", stale("mine"), 1)
+	equal(t, "said of it", stale("tool:files/write"), 1)
+	o, _ := offerOf(panel(w, Ana, "tool:files/write"), "allow write", "Allow without asking me")
+	equal(t, "it is confirmed with", o.confirm, text.ConfirmRemember("write", "files"))
+	choose(w, Ana, "tool:files/write", "allow write", "Allow without asking me", "")
+	equal(t, "what changed since", stale("mine")+stale("tool:files/write"), 0)
+}
+
+// What has run out is not listed any more, in a chat and for a channel.
+// R118
+func TestWhatHasRunOutIsNotListed(t *testing.T) {
+	var redis *miniredis.Miniredis
+	ahead := time.Now().Add(time.Hour)
+	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
+		redis = miniredis.RunT(t)
+		redis.SetTime(ahead)
+		return "redis://" + redis.Addr()
+	}}})
+	vouched(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants, p.ChannelFor = true, time.Hour })
+	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`)))
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowHour, "write")
+	w.Press(w.Replicas[0], Ana, chat.AllowChannel, "send")
+	w.Over(0)
+	lists := func(after time.Duration) string {
+		n := len(w.Platform.Messages(Room))
+		redis.SetTime(ahead.Add(after))
+		w.Say(w.Replicas[0], Ana, "hello") // with which the replica hears what time it is
+		w.Over(n)
+		return panelText(panel(w, Ana, "grants")) + typed(w, Ana, "show")
+	}
+	within := lists(59 * time.Minute)
+	for _, tool := range []string{"write", "send"} {
+		equal(t, tool+" within the hour", strings.Count(within, tool+" of files · allowed by Ana"), 2)
+	}
+	hasNot(t, "after it", lists(61*time.Minute), "allowed by Ana")
+	has(t, "after it", typed(w, Ana, "revoke 1"), "no number")
 }

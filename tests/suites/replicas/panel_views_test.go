@@ -44,18 +44,22 @@ func TestInstallAndAccept(t *testing.T) {
 	hasNot(t, "Ben's overview", panelText(panel(w, Ben, "home")), "new tools")
 	equal(t, "news for an admin", newsIn(w, Root), "5 5")
 	equal(t, "news for others", newsIn(w, Ben), "0 0")
+	write := permission.Tool{Server: "files", Name: "write"}
+	changes := func() {
+		w.Tools.Change("write")
+		n := len(w.Platform.Messages(Room))
+		w.Say(w.Replicas[0], Ana, "hello")
+		w.Over(n)
+		w.Until("the change is known", func() bool { p, _ := settingsOf(w).Pin(write); return p.Changed() })
+	}
+	changes()
+	has(t, "the overview", panelText(panel(w, Root, "home")), text.NewsOf("files", 4, 1))
 	equal(t, "said", choose(w, Root, "install:files", text.GroupAsksNote, text.LabelAcceptGroup(4), ""), "Accepted: 4 tools count as they are now.")
 	equal(t, "news of the other group", newsIn(w, Root), "1 1")
 	equal(t, "said", choose(w, Root, "install:files", text.GroupReadsNote, text.LabelAcceptReads(1), ""), text.NowAcceptedReads(1))
 	hasNot(t, "the overview", panelText(panel(w, Root, "home")), "new tools")
 	equal(t, "news afterwards", newsIn(w, Root), "0 0")
-	w.Tools.Change("write")
-	w.Say(w.Replicas[0], Ana, "hello")
-	w.Over(0)
-	w.Until("the change is known", func() bool {
-		p, _ := settingsOf(w).Pin(permission.Tool{Server: "files", Name: "write"})
-		return p.Changed()
-	})
+	changes()
 	has(t, "the tool", panelText(panel(w, Root, "tool:files/write")), text.ToolChanged)
 	equal(t, "news of the change", newsIn(w, Root), "1 1")
 	has(t, "Ben", typed(w, Ben, "accept files write"), text.OnlyAdmins)
@@ -63,10 +67,14 @@ func TestInstallAndAccept(t *testing.T) {
 		t.Error("Ben can accept it")
 	}
 	choose(w, Root, "tool:files/write", text.ToolChanged, text.LabelAccept, "")
-	p, _ := settingsOf(w).Pin(permission.Tool{Server: "files", Name: "write"})
+	p, _ := settingsOf(w).Pin(write)
 	equal(t, "changed", p.Changed(), false)
 	equal(t, "by", p.By, Root)
 	has(t, "again", typed(w, Root, "accept files"), text.NothingToChange)
+	changes()
+	typed(w, Root, "tool files write timeout 3m") // so that it is shown, gone as it is
+	w.Tools.Remove("write")
+	equal(t, "news of what is gone", newsIn(w, Root), "0 0")
 }
 
 // The preview is what applying does, and applying twice does nothing.
@@ -295,7 +303,7 @@ func TestServersInTheSettings(t *testing.T) {
 	has(t, "why", typed(w, Ana, "why files write"), "asks first.")
 	has(t, "the list", panelText(panel(w, Ana, "server:many")), "and 20 more")
 	has(t, "what is to be accepted", panelText(panel(w, Root, "install:many")), "and 20 more")
-	has(t, "the servers", panelText(panel(w, Ana, "servers")), "mail", "It does not answer.", "many · 60 tools")
+	has(t, "the servers", panelText(panel(w, Ana, "servers")), "mail", "It does not answer.", "many · 60 tools · not trusted", "built · 1 tool · trusted")
 	has(t, "by words", typed(w, Ana, "why many nothing"), "and 48 more")
 }
 

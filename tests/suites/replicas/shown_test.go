@@ -137,6 +137,7 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	})
 	s.types(Root, "tool files write never", "tool files drop always", "tool files drop default", "tool files send timeout 3m", "set timeout 2m", "set timeout 2m", "set timeout default", "server files always",
 		"server files default", "tools disable files drop", "accept files", "accept files", "apply careful", "apply careful yes", "apply careful yes", "export")
+	s.opens(Room, Root, "template:careful")
 	s.types(Ana, "remembered files send deny", "remembered files write allow", "remembered files write ask", "remembered", "forget 3", "mode always", "show")
 	s.opens(Room, Root, "home", "servers", "server:files", "tool:files/write", "tool:files/drop", "tool:files/send", "install:files", "history:settings")
 	s.opens(Room, Ana, "home", "tool:files/send", "mine")
@@ -187,6 +188,7 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.WriteString("\n# Where nobody is an admin\n")
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = nil })
 	w.Tools.Put(Tool{Server: "mail", Name: "post"})
+	knows(w, "mail", 4)
 	s.types(Ana, "whoami", "accept files", "remembered files touch allow", "remembered mail post allow")
 	s.opens(Room, Ana, "servers", "template:careful")
 
@@ -217,7 +219,7 @@ type unreadable struct {
 	crowded, looked *int
 }
 
-// silent is an engine that knows no rules, or no chat, while there is an error; mute are tools that cannot be listed.
+// silent is an engine that knows no rules, or no chat, while there is an error; mute are tools that cannot be listed, and are counted.
 type silent struct {
 	settings.Engine
 	rules, chats *error
@@ -239,25 +241,29 @@ func (e silent) Session(ctx context.Context, id chat.ID) (turn.Session, error) {
 
 type mute struct {
 	agent.Tools
-	is *error
+	is     *error
+	listed *int
 }
 
 func (t mute) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
-	if *t.is != nil {
+	if *t.listed++; *t.is != nil {
 		return nil, nil, *t.is
 	}
 	return t.Tools.List(ctx)
 }
 
-// untold is a log whose history cannot be read, while there is an error.
+// untold is a log in which no history can be read, or none of the settings, while there is an error.
 type untold struct {
 	agent.Log
-	is *error
+	is, settings *error
 }
 
 func (l untold) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
 	if *l.is != nil {
 		return nil, *l.is
+	}
+	if *l.settings != nil && id == agent.SettingsChat {
+		return nil, *l.settings
 	}
 	return l.Log.History(ctx, id)
 }
@@ -291,11 +297,11 @@ func (b unreadable) EachChat(ctx context.Context, take func(chat.ID) error) erro
 
 // What cannot be read is an error, and never an empty list.
 func TestWhatCannotBeReadIsNotShown(t *testing.T) {
-	var is, lost, rules, chats, list error
-	var crowded, looked int
+	var is, lost, unset, rules, chats, list error
+	var crowded, looked, listed int
 	w := New(t, Options{Settings: func(c *settings.Config) {
-		c.Index, c.Log = unreadable{c.Index, &is, &crowded, &looked}, untold{c.Log, &lost}
-		c.Engine, c.Tools = silent{c.Engine, &rules, &chats}, mute{c.Tools, &list}
+		c.Index, c.Log = unreadable{c.Index, &is, &crowded, &looked}, untold{c.Log, &lost, &unset}
+		c.Engine, c.Tools = silent{c.Engine, &rules, &chats}, mute{c.Tools, &list, &listed}
 	}})
 	ask := func(words, view string, u chat.User) (err error) {
 		if words != "" {
@@ -330,14 +336,29 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 		*broken = errors.New("gone")
 		_, acts := w.Replicas[0].Settings.Act(context.Background(), env, "home", halt.token, "")
 		_, why := w.Replicas[0].Settings.Why(context.Background(), env, b.Token)
-		for i, err := range []error{ask("tools", "", Root), ask("", "home", Root), ask("", "servers", Ana), ask("apply careful", "", Root), acts, why} {
+		_, none := w.Replicas[0].Settings.Panel(context.Background(), w.Envelope(chat.ID{}, Root), "home")
+		if _, err := w.Replicas[0].Settings.Act(context.Background(), w.Envelope(chat.ID{}, Ana), "mine", "made up", ""); !errors.Is(err, *broken) {
+			t.Errorf("without the %s nobody knows whether it was done: %v", what, err)
+		}
+		for i, err := range []error{ask("tools", "", Root), ask("", "home", Root), ask("", "servers", Ana), ask("apply careful yes", "", Root), acts, why, none} {
 			if !errors.Is(err, *broken) {
 				t.Errorf("without the %s, %d: %v", what, i, err)
 			}
 		}
 		*broken = nil
 	}
-	equal(t, "halted meanwhile", settingsOf(w).Halted == nil, true)
+	if s := settingsOf(w); s.Halted != nil || len(s.Set) > 0 {
+		t.Errorf("halted meanwhile %v, set meanwhile %+v", s.Halted, s.Set)
+	}
+	listed = 0
+	panel(w, Root, "servers")
+	equal(t, "one view asks the servers so many times", listed, 1)
+	choose(w, Root, "server:files", text.ServerUntrusted, text.LabelTrust, "")
+	for err, shows := range map[error]bool{errors.New("the settings' log is gone"): false, agent.ErrVersion: true} { // a newer nod wrote on
+		unset = err
+		equal(t, "the way back is looked for where "+err.Error()+", and the server shown", ask("", "server:files", Root) == nil, shows)
+	}
+	unset = nil
 	lost = errors.New("the log is gone")
 	for _, x := range []struct{ words, view string }{{words: "history"}, {words: "stats"}, {view: "history"}, {view: "stats"}, {view: "server:files"}} {
 		if err := ask(x.words, x.view, Ana); !errors.Is(err, lost) {
@@ -347,6 +368,9 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 	lost, crowded = nil, 5000
 	has(t, "of many chats", typed(w, Root, "history everywhere"), text.ChatsNotLookedAt(1001))
 	equal(t, "looked at", looked, 1101)
+	if err := ask("hold "+Room.String()+" dispute", "", Root); err == nil {
+		t.Error("a store that cannot hold anything does")
+	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	if says, err := w.Replicas[0].Settings.Permissions(gone, w.Envelope(Room, Ana), []string{"mode"}); err == nil {
