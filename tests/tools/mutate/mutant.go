@@ -39,10 +39,10 @@ func (m Mutant) key() string { return m.File + ":" + m.Func + ": " + m.Source }
 // entry names the mutant on the command line and in breaks.txt. Two of a function may have the same.
 func (m Mutant) entry() string { return m.File + ":" + m.Func + ": " + m.Kind + ": " + m.Source }
 
-// The two ways to take a condition's effect away: while the mutant sleeps, both are the condition itself.
+// The two ways to take a condition's effect away: while the mutant sleeps, both are the condition itself, as a bool where its type has a name.
 const (
-	never  = "(!" + asker + "(%d) && ("
-	always = "(" + asker + "(%d) || ("
+	never  = "(!" + asker + "(%d) && bool("
+	always = "(" + asker + "(%d) || bool("
 )
 
 // mutants finds the guards of one file.

@@ -33,13 +33,14 @@ func want(t *testing.T, out string, lines ...string) {
 }
 
 func TestKilledAndSurvived(t *testing.T) {
-	out, code := report(t, "", "-pkg", "./tests/tools/mutate/testdata/tiny", "-only", "Grade|Shy")
+	out, code := report(t, "", "-pkg", "./tests/tools/mutate/testdata/tiny", "-only", "Grade|Shy|Mark")
 	want(t, out,
 		"KILLED   "+tiny+":6: Grade: guard: n <= 0 (TestGrade)\n",
 		"KILLED   "+tiny+":10: Grade: case: n > 9 (TestGrade)\n",
 		"SURVIVED "+tiny+":18: Shy: guard: len(name) == 0\n",
+		"SURVIVED "+tiny+":29: Loud.Mark: guard: l\n",
 		"file                                      mutants  killed  survived  accepted  untried\n",
-		"all                                       3        2       1         0         0\n",
+		"all                                       4        2       2         0         0\n",
 	)
 	if code != 1 {
 		t.Errorf("exit code %d with a survivor", code)
@@ -227,8 +228,8 @@ var v = func(a, b bool) bool { return a || b }
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, part := range []string{
-		"if x := a; (!nodMutant(1) && ((nodMutant(2) || (x)) &&\n\t\t(nodMutant(3) || (b)) && (nodMutant(4) || (((!nodMutant(5) && (a)) || (!nodMutant(6) && (c))))))) {",
-		"case (!nodMutant(9) && (a)), (!nodMutant(10) && (!((!nodMutant(11) && (b)) || (!nodMutant(12) && (c)))))",
+		"if x := a; (!nodMutant(1) && bool((nodMutant(2) || bool(x)) &&\n\t\t(nodMutant(3) || bool(b)) && (nodMutant(4) || bool(((!nodMutant(5) && bool(a)) || (!nodMutant(6) && bool(c))))))) {",
+		"case (!nodMutant(9) && bool(a)), (!nodMutant(10) && bool(!((!nodMutant(11) && bool(b)) || (!nodMutant(12) && bool(c)))))",
 		"const d = true && false",
 	} {
 		if !strings.Contains(text, part) {

@@ -21,6 +21,17 @@ func Shy(name string) string {
 	return name
 }
 
+// Loud is a condition whose type has a name.
+type Loud bool
+
+// Mark is not tested.
+func (l Loud) Mark() string {
+	if l {
+		return "!"
+	}
+	return "."
+}
+
 // Between is tested on its lower side only.
 func Between(n, from, to int) bool { return n >= from && n <= to }
 
