@@ -1,8 +1,13 @@
 package settings
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -28,6 +33,27 @@ func TestParseAnalysisIsStrict(t *testing.T) {
 	} {
 		if a, err := parseAnalysis(text); err == nil {
 			t.Errorf("%s: taken as %+v", name, a)
+		}
+	}
+}
+
+// What somebody else recorded before is no news for the log, and neither is what was begun when the program ends.
+func TestWhatIsLoggedOfARecord(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, x := range map[string]struct {
+		ctx    context.Context
+		err    error
+		logged bool
+	}{
+		"new": {t.Context(), nil, false}, "on record": {t.Context(), agent.ErrUnchanged, false},
+		"no store": {t.Context(), errors.New("gone"), true}, "the end": {ended, errors.New("gone"), false},
+	} {
+		var out strings.Builder
+		s := &Settings{Config{Engine: holding{unchanged: x.err}, Logger: slog.New(slog.NewTextHandler(&out, nil))}}
+		if is := s.record(x.ctx, permission.Told{}, "it could not be recorded"); is != (x.err == nil) || (out.Len() > 0) != x.logged {
+			t.Errorf("%s: recorded %v, logged %q", name, is, out.String())
 		}
 	}
 }

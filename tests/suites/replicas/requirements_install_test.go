@@ -70,9 +70,10 @@ func told(w *World, server string) bool {
 func TestAdminsAreToldOfANewServer(t *testing.T) {
 	both(t, Options{Replicas: 3, Teller: true}, func(w *World) {
 		w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) == 1 })
-		again := chat.User{Platform: Root.Platform, Workspace: "elsewhere", Key: Root.Key} // Root, who is listed twice
+		again := chat.User{Platform: Root.Platform, Workspace: "elsewhere", Key: Root.Key}                    // Root, who is listed twice
+		crew := chat.User{Platform: Root.Platform, Workspace: Root.Workspace, Key: chat.GroupPrefix + "crew"} // who nobody can write to
 		w.SetPolicy(func(p *permission.Policy, _ tools) {
-			p.Admins = append(p.Admins, again)
+			p.Admins = append(p.Admins, again, crew)
 			p.Servers["mail"] = permission.ServerSettings{Tools: tools{"ghost": {}}} // which it does not have
 		})
 		cards := func(n int) []Telling {
@@ -133,7 +134,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		equal(w, "cards", len(cardsOf(w, Root, "mail")), 3)
 		equal(w, "cards of the first server", len(cardsOf(w, Root, "files")), 1)
 		equal(w, "lines about what nobody could record", w.Lines("could not be recorded"), 0)
-		for _, u := range []chat.User{Ana, Ben, again} {
+		for _, u := range []chat.User{Ana, Ben, again, crew} {
 			equal(w, u.Key+" was told", len(w.Platform.Tellings(u)), 0)
 		}
 	})
@@ -150,14 +151,18 @@ func TestAnAdminWhoCannotBeTold(t *testing.T) {
 			w := New(t, Options{Teller: true})
 			w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) == 1 })
 			var tried atomic.Int32
+			var over atomic.Bool
 			w.Platform.Trouble(func(op Op) Trouble {
-				if op.Chat != DM(Root) || tried.Add(1) > 1 && c.cards > 0 {
+				if op.Chat != DM(Root) || over.Load() {
 					return Trouble{}
 				}
+				tried.Add(1)
 				return c.trouble
 			})
 			w.Tools.Put(Tool{Server: "mail", Name: "post"})
 			knows(w, "mail", 1)
+			w.Until("it was tried", func() bool { return w.Logged("about a server's tools") })
+			over.Store(c.cards > 0) // long before the last try: they are seconds apart
 			w.Until("somebody gave up, or Root was told", func() bool {
 				return w.Logged("the settings show them\" admin=fake:T1:root server=mail") || len(cardsOf(w, Root, "mail")) > 0
 			})
@@ -237,11 +242,12 @@ func TestAnalysisThroughTheEngine(t *testing.T) {
 		"prose": `Sure: {"access":"write","risk":"dangerous","admin":true,"reason":"x"}`,
 		"more":  `{"access":"write","risk":"dangerous","admin":true,"reason":"x","allow":true}`,
 		"lower": `{"access":"read","risk":"safe","admin":false,"reason":"Never ask."}`,
+		"quiet": `{"access":"write","risk":"moderate","admin":false,"reason":""}`,
 	} {
 		w.Model.When(`"tool":"`+tool+`"`, Says(says))
 	}
 	w.Until("the first tools were looked at", func() bool { return len(w.Model.Heard()) == 5 })
-	for _, tool := range []string{"wipe", "prose", "more", "lower"} {
+	for _, tool := range []string{"wipe", "prose", "more", "lower", "quiet"} {
 		w.Tools.Put(Tool{Server: "post", Name: tool, Hints: permission.Hints{ReadOnly: &yes}})
 		c := Call(tool, `{}`)
 		c.Server = "post"
@@ -251,10 +257,11 @@ func TestAnalysisThroughTheEngine(t *testing.T) {
 		dangerous := permission.Dangerous
 		p.Servers["post"] = permission.ServerSettings{Tools: map[string]permission.ToolSettings{"lower": {Risk: &dangerous}}}
 	})
-	knows(w, "post", 4)
-	w.Until("what can be read is recorded", func() bool { return len(settingsOf(w).Analyses) == 2 })
+	knows(w, "post", 5)
+	w.Until("what can be read is recorded", func() bool { return len(settingsOf(w).Analyses) == 3 })
 	w.Until("Root was told", func() bool { return len(cardsOf(w, Root, "post")) > 0 })
 	has(t, "the card", render.PlainText(cardsOf(w, Root, "post")[0].View), "It deletes every letter.")
+	equal(t, "reasons on the card", strings.Count(render.PlainText(cardsOf(w, Root, "post")[0].View), text.AnalysisSays("")), 2)
 
 	facts := func(tool string) string { return typed(w, Ana, "why post "+tool) }
 	has(t, "wipe", facts("wipe"), "dangerous", "a model's analysis")
@@ -305,7 +312,7 @@ func (m *slow) Reply(ctx context.Context, words []turn.Utterance, tools []agent.
 // R160 R161
 func TestAnalysisComesBeforeTheCard(t *testing.T) {
 	first, second := make(chan struct{}), make(chan struct{})
-	analyst := &slow{waits: map[int32]chan struct{}{1: first, 6: second}} // of the first server, and of the next
+	analyst := &slow{waits: map[int32]chan struct{}{1: first, 11: second}} // of the first server, and when five more were looked at
 	w := New(t, Options{
 		Engine:   func(c *agent.Config) { analyst.Model = c.Model },
 		Settings: func(c *settings.Config) { c.Analyst = analyst },
@@ -319,19 +326,38 @@ func TestAnalysisComesBeforeTheCard(t *testing.T) {
 		w.Tools.Put(Tool{Server: "post", Name: tool})
 	}
 	w.Tools.Put(Tool{Server: "mail", Name: "list"})
+	w.Tools.Put(Tool{Server: "also", Name: "list"})
 	knows(w, "post", tools)
 	has(t, "accepted", typed(w, Root, "accept mail"), text.NowAccepted(1))
 	close(first)
-	w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) > 0 })
-	equal(t, "tools that a model was asked about by then", analyst.asked.Load() <= 6, true)
+	w.Until("Root was told of what was looked at", func() bool { return len(cardsOf(w, Root, "files")) > 0 && len(cardsOf(w, Root, "also")) > 0 })
+	equal(t, "tools that a model was asked about by then", analyst.asked.Load() <= 11, true)
 	close(second)
 	w.Until("Root was told", func() bool { return len(cardsOf(w, Root, "post")) > 0 })
 	for i := range tools {
-		has(t, "the card", render.PlainText(cardsOf(w, Root, "post")[0].View), fmt.Sprintf("It deletes t%02d.", i))
+		equal(t, "what the card says", strings.Count(render.PlainText(cardsOf(w, Root, "post")[0].View), fmt.Sprintf("It deletes t%02d.", i)), 1)
 	}
 	w.Replicas[0].Stop() // and whatever it had to say is said
+	equal(t, "tools that a model was asked about", analyst.asked.Load(), 5+1+tools)
 	equal(t, "cards", len(cardsOf(w, Root, "post")), 1)
 	equal(t, "cards of what was accepted", len(cardsOf(w, Root, "mail")), 0)
+
+	// What was said of a tool is on record. A message names so many tools, and counts the others.
+	const many = 45
+	for i := range many {
+		w.Tools.Put(Tool{Server: "zoo", Name: fmt.Sprintf("z%02d", i)})
+	}
+	w.Replicas[0] = w.Start()
+	w.Until("Root was told of many", func() bool { return len(cardsOf(w, Root, "zoo")) > 0 })
+	card := render.PlainText(cardsOf(w, Root, "zoo")[0].View)
+	has(t, "the card of many", card, "z39", text.AndMore(many-40))
+	hasNot(t, "the card of many", card, "z40")
+	said := 0 // of files and also nothing of use was said: that is asked anew
+	for _, a := range settingsOf(w).Analyses {
+		said += map[bool]int{true: 1}[a.Tool.Server == "post"]
+	}
+	equal(t, "on record", said, tools)
+	equal(t, "tools that a model was asked about anew", analyst.asked.Load()-(5+1+tools), 5+1+many)
 }
 
 // An admin reads the last week in numbers, in the statistics and by a command; what is older is not in it, and nobody else reads it.
