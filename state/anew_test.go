@@ -12,6 +12,7 @@ import (
 // Every process tells the same moment from which on the server is another one, also one that starts later; a server that goes on running
 // has none. Where a start survives by the configured durability, the moment does not matter.
 func TestAnotherServerIsNoticed(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	args := []string{"--bind", "127.0.0.1", "--port", "0", "--unixsocket", dir + "/s", "--save", "", "--appendonly", "yes"}
 	url := "unix://" + dir + "/s"

@@ -132,6 +132,7 @@ func TestKeepEmbedded(t *testing.T) {
 }
 
 func TestOpenToRead(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t)
 	w := openStore(t, Options{URL: url})
 	want := logged(t, w, room, 7)
@@ -180,6 +181,7 @@ func embeddedDir(t *testing.T) string {
 }
 
 func TestOpenToReadRefuses(t *testing.T) {
+	t.Parallel()
 	running, empty := t.TempDir(), t.TempDir()
 	openEmbedded(t, running, Options{})
 	for name, c := range map[string]struct {

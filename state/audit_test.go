@@ -111,6 +111,7 @@ func TestEachChatTellsOfWhatItCannotRead(t *testing.T) {
 }
 
 func TestStands(t *testing.T) {
+	t.Parallel()
 	at := noon
 	s := openEmbedded(t, t.TempDir(), Options{now: func() time.Time { return at }})
 	for i := range 300 {
@@ -200,6 +201,7 @@ var tamperings = map[string]struct {
 }
 
 func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
 	stores := map[string]*Store{"embedded": openEmbedded(t, t.TempDir(), Options{}), "Redis": openStore(t, Options{URL: startRedis(t)})}
 	stores["mini"], _ = mini(t, Options{})
 	n := 0
@@ -224,6 +226,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 
 // What the log alone cannot show, an anchor does.
 func TestVerifyAnchored(t *testing.T) {
+	t.Parallel()
 	now := noon.Add(time.Hour)
 	forged := func(t *testing.T, s *Store, k chatKeys) { // the whole log anew, with a chain that agrees with itself
 		id := chat.ID{Platform: "web", Key: "t"}

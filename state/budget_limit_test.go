@@ -91,6 +91,7 @@ func TestDecisionsGoBeyondTheLimit(t *testing.T) {
 }
 
 func TestALostReplyIsNoSecondSpending(t *testing.T) {
+	t.Parallel()
 	p := miniBudget(t)
 	f := &faults{}
 	p.rdb.AddHook(f)
@@ -108,6 +109,7 @@ func TestALostReplyIsNoSecondSpending(t *testing.T) {
 
 // Replicas that ask at the same moment never get more than the limit, on servers as people run them.
 func TestReplicasShareABudget(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) string{
 		"Redis":   func(t *testing.T) string { return startRedis(t) },
 		"Cluster": cluster,

@@ -511,6 +511,7 @@ func TestPoolsAreApart(t *testing.T) {
 
 // The real server computes the pace as miniredis does.
 func TestPaceOnARealServer(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, Options{URL: startRedis(t)})
 	for _, m := range []string{"a", "b"} {
 		for _, lane := range []agent.Urgency{decision, 0} {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +19,16 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/harness/machine"
 	"github.com/nodhq/nod/tests/standins/stand"
 	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(tidy{m}) }
+func TestMain(m *testing.M) {
+	machine.AtOnce(6) // those that wait, for a server or for the store
+	machine.SpendMemory()
+	goleak.VerifyTestMain(tidy{m})
+}
 
 // tidy ends what outlived its test before anybody looks for leaks.
 type tidy struct{ *testing.M }
@@ -80,6 +86,7 @@ func TestRealRedis(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	open := func(t *testing.T) conformance.State { return openState(t, cluster(t)) }
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
@@ -95,12 +102,18 @@ func TestCluster(t *testing.T) {
 
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func openStore(t *testing.T, o Options) *Store {
-	t.Helper()
+// unhurried options have leases that end where a test says so, and not while a busy machine lets it wait.
+func unhurried(o Options) Options {
 	if o.Log == nil {
 		o.Log = discard
 	}
-	s, err := Open(t.Context(), o)
+	o.Lease = cmp.Or(o.Lease, time.Hour)
+	return o
+}
+
+func openStore(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), unhurried(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +127,7 @@ func openStore(t *testing.T, o Options) *Store {
 
 func openEmbedded(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
-	if o.Log == nil {
-		o.Log = discard
-	}
-	s, err := OpenEmbedded(dir, o)
+	s, err := OpenEmbedded(dir, unhurried(o))
 	if err != nil {
 		t.Fatal(err)
 	}

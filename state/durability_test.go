@@ -32,6 +32,7 @@ func TestNotConfirmedIsNotDurable(t *testing.T) {
 // WAIT and WAITAOF are for the writes that came before on their connection. A repeat may come on another one, so
 // it has to write something of its own.
 func TestARepeatWritesSomethingToConfirm(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t)
 	s := openStore(t, Options{URL: url})
 	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})

@@ -22,6 +22,7 @@ import (
 // A repeat finds its write done. It is confirmed by the same replicas as the first try would have been, whichever
 // connection it comes on.
 func TestARepeatIsOnlyDurableWhenItIs(t *testing.T) {
+	t.Parallel()
 	primary := startRedis(t, "--repl-diskless-sync-delay", "0")
 	sock := strings.TrimPrefix(primary, "unix://")
 	port := stand.FreePort(t)

@@ -11,6 +11,7 @@ import (
 
 // C13
 func TestEpochCountsColdStarts(t *testing.T) {
+	t.Parallel()
 	for name, url := range servers(t) {
 		t.Run(name, func(t *testing.T) {
 			at := url(t)

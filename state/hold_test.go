@@ -59,6 +59,7 @@ func lapse(t *testing.T, s *Store, name string) {
 }
 
 func TestHold(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, b *Store) {
 		const name = "discord/shard {0}/1" // any text will do
 		var last uint64
@@ -104,6 +105,7 @@ func TestHold(t *testing.T) {
 
 // What a hold leaves behind fades some time after it, and until then the token grows from where it was, whatever the clock does.
 func TestATokenGrows(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, _ *Store) {
 		key := holdKey("n")
 		fades := func() { // an embedded store's keys may stay for up to a sweep longer
@@ -177,6 +179,7 @@ func TestAHoldEndsByRedissClock(t *testing.T) {
 
 // Of many that ask at once one gets it, and no token is given twice.
 func TestManyWantTheSame(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, b *Store) {
 		var last uint64
 		for round := range 10 {
@@ -207,6 +210,7 @@ func TestManyWantTheSame(t *testing.T) {
 }
 
 func TestALostReplyOfAHold(t *testing.T) {
+	t.Parallel()
 	p := miniBudget(t)
 	f := &faults{}
 	p.rdb.AddHook(f)
@@ -255,6 +259,7 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 
 // What was sent and given up may arrive after its own repeat, and after what came next.
 func TestAStrayRepeatChangesNothing(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, _ *Store) {
 		key := []string{holdKey("n")}
 		taking := holdScript.on(key, "ana", "3600000", "op1", a.home(), "1")

@@ -6,6 +6,7 @@ import (
 )
 
 func TestServerSaysHowItKeeps(t *testing.T) {
+	t.Parallel()
 	for flag, want := range map[string]string{"yes": "1", "no": "0"} {
 		s, err := Open(context.Background(), Options{URL: startRedis(t, "--appendonly", flag)})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 // What was installed is replaced and forgotten only by whoever read what is there now.
 func TestInstalls(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, b *Store) {
 		ctx := t.Context()
 		want := func(want map[string]string) {

@@ -65,6 +65,7 @@ func TestJudgedByOtherSettings(t *testing.T) {
 
 // On a Cluster no script can look at the settings beside a chat: that is found out, and the caller has to read them.
 func TestSettingsInAnotherSlot(t *testing.T) {
+	t.Parallel()
 	if near, far := keysOf(agent.SettingsChat), keysNamed(""); slot(near.head) == slot(far.log) {
 		t.Fatal("one slot: nothing is found out")
 	}

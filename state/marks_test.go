@@ -215,6 +215,7 @@ func TestMarksWant(t *testing.T) {
 }
 
 func TestALostReplyOfAMark(t *testing.T) {
+	t.Parallel()
 	s, _ := mini(t, Options{})
 	f := &faults{}
 	s.rdb.AddHook(f)

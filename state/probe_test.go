@@ -7,6 +7,7 @@ import (
 
 // A server that answers and takes no write is not ready, nor is one without the replicas that redis.durability names.
 func TestReadyMeansThatWritesAreTaken(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t)
 	s := openStore(t, Options{URL: url})
 	if err := s.Ping(t.Context()); err != nil {

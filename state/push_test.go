@@ -32,6 +32,7 @@ func TestAShelfThatCannotBeRead(t *testing.T) {
 
 // A device is a session's, and goes with it. All replicas have the key of whoever was first.
 func TestPushes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, a, b *Store) {
 		ctx := t.Context()
 		do := func(err error) {

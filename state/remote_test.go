@@ -99,6 +99,7 @@ func TestALeaseIsNewerThanThoseBeforeALoss(t *testing.T) {
 }
 
 func TestALostReplyIsNoSecondWrite(t *testing.T) {
+	t.Parallel()
 	s, _ := mini(t, Options{})
 	f := &faults{}
 	s.rdb.AddHook(f)
@@ -185,6 +186,7 @@ func TestClaimLooksAgain(t *testing.T) {
 
 // The library must not repeat anything by itself: it would not say so.
 func TestTheLibraryRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -252,6 +254,7 @@ func TestAForgottenScriptIsLoadedAgain(t *testing.T) {
 }
 
 func TestAServerThatDropsKeysIsRefused(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t, "--maxmemory-policy", "allkeys-lru")
 	if _, err := Open(t.Context(), Options{URL: url, Log: discard}); err == nil || !strings.Contains(err.Error(), "noeviction") {
 		t.Errorf("error %v", err)
@@ -267,6 +270,7 @@ func TestAServerThatDoesNotTellGetsAWarning(t *testing.T) {
 }
 
 func TestErrorsKeepThePassword(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2secret"
 	for _, url := range []string{
 		"redis://user:" + secret + "/1@127.0.0.1:1/0", "redis://:" + secret + "#x@127.0.0.1:1", "redis://u:%zz" + secret + "@h:1",
@@ -285,6 +289,7 @@ func TestErrorsKeepThePassword(t *testing.T) {
 }
 
 func TestASilentChatFadesAsAWhole(t *testing.T) {
+	t.Parallel()
 	for name, url := range servers(t) {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, Options{URL: url(t), Keep: time.Hour})

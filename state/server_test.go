@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,11 +93,17 @@ type outliving struct{ testing.TB }
 func (outliving) Cleanup(f func()) { atEnd = append(atEnd, f) }
 func (outliving) Failed() bool     { return false }
 
-var theCluster string
+var (
+	theCluster string
+	turns      sync.Mutex // of theCluster
+)
 
-// cluster is one of three primaries that share the slots, empty: to get together takes them seconds, so one serves all tests, each in its turn.
+// cluster is one of three primaries that share the slots, empty: to get together takes them seconds, so one serves all tests, each in its turn,
+// which ends with it.
 func cluster(t *testing.T) (url string) {
 	t.Helper()
+	turns.Lock()
+	t.Cleanup(turns.Unlock)
 	if theCluster == "" {
 		theCluster = startCluster(outliving{t})
 	}

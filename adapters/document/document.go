@@ -10,6 +10,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"image"
@@ -18,6 +19,7 @@ import (
 	_ "image/png"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -30,7 +32,9 @@ import (
 const maxSide = 8000
 
 // Reader reads files. Its zero value is ready.
-type Reader struct{}
+type Reader struct {
+	within time.Duration // for one PDF; pdfWithin when zero
+}
 
 var _ attach.Reader = Reader{}
 
@@ -39,10 +43,10 @@ func no(why turn.WhyUnread, cause string) error {
 }
 
 // Read implements [attach.Reader].
-func (Reader) Read(ctx context.Context, _ chat.File, data []byte) (attach.Document, error) {
+func (r Reader) Read(ctx context.Context, _ chat.File, data []byte) (attach.Document, error) {
 	switch kind := http.DetectContentType(data); {
 	case bytes.HasPrefix(data, []byte("%PDF-")):
-		return readPDF(ctx, data)
+		return readPDF(ctx, data, cmp.Or(r.within, pdfWithin))
 	case kind == "image/png" || kind == "image/jpeg" || kind == "image/gif":
 		c, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if err != nil || c.Width <= 0 || c.Height <= 0 {

@@ -105,7 +105,7 @@ func extract(data []byte) (p pages, err error) {
 }
 
 // readPDF has one read in a process of its own.
-func readPDF(ctx context.Context, data []byte) (attach.Document, error) {
+func readPDF(ctx context.Context, data []byte, within time.Duration) (attach.Document, error) {
 	if !answers.Load() {
 		return attach.Document{}, no(turn.UnreadKind, "this binary does not read PDFs")
 	}
@@ -119,7 +119,7 @@ func readPDF(ctx context.Context, data []byte) (attach.Document, error) {
 	case <-ctx.Done():
 		return attach.Document{}, no(turn.UnreadBroken, "too many PDFs at once")
 	}
-	ctx, cancel := context.WithTimeout(ctx, pdfWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args, cmd.Env, cmd.Dir = []string{reader}, []string{"GOMAXPROCS=1"}, os.TempDir()

@@ -187,14 +187,13 @@ func cutLine(l Line, limit int) Line {
 		return l
 	}
 	room := limit - wordsRoom(whole.bytes)
-	kept, left := Line{}, 0
+	kept, have, left := Line{}, extent{}, 0
 	for i, s := range l {
-		if lineExtent(append(kept, s)).within(room) {
-			kept = append(kept, s)
+		if next := have.plus(extentOf(spanText(s))); next.within(room) {
+			kept, have = append(kept, s), next
 			continue
 		}
 		if p, ok := s.(Plain); ok { // part of it, where it is text
-			have := lineExtent(kept)
 			if h := firstRunes(string(p), min(room-have.chars, room-(have.bytes+2)/bytesPerChar)); h > 0 {
 				kept, s = append(kept, p[:h]), p[h:]
 			}

@@ -23,8 +23,7 @@ var audited = map[string][]string{
 func TestAuditIsTheLog(t *testing.T) {
 	records := map[string]int{}
 	for seed := uint64(1); seed <= uint64(min(*simSeeds, 400)); seed++ { //nolint:gosec // a flag
-		w := newWorld(t, seed)
-		w.live()
+		w := lived(t, seed)
 		byEntry := map[uint64][]audit.Record{}
 		all := audit.Records(w.id, w.log)
 		for _, r := range all {
@@ -91,8 +90,7 @@ func TestAuditIsTheLog(t *testing.T) {
 // R144 R158
 func TestStatsEqualTheLog(t *testing.T) {
 	for seed := uint64(1); seed <= 60; seed++ {
-		w := newWorld(t, seed)
-		w.live()
+		w := lived(t, seed)
 		s, n := New(w.id), map[string]int{}
 		for _, e := range w.log {
 			next := Apply(s, e)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/harness/machine"
 	"github.com/nodhq/nod/tests/script"
 )
 
@@ -24,6 +26,11 @@ var (
 	simSeeds = flag.Int("sim.seeds", 2000, "how many seeds the simulation runs")
 	simSeed  = flag.Uint64("sim.seed", 0, "replay this one seed, with its log printed")
 )
+
+func TestMain(m *testing.M) {
+	machine.SpendMemory()
+	os.Exit(m.Run())
+}
 
 // The simulation runs the pure core as several replicas would: stale folds, lost leases, crashes in every place,
 // duplicated and tampered clicks. The oracle is the tool's own ledger, never the log.
@@ -35,12 +42,28 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	for seed := uint64(1); seed <= uint64(*simSeeds); seed++ {
-		w := newWorld(t, seed)
-		w.live()
+		lived(t, seed)
 		if t.Failed() {
 			t.Fatalf("replay: go test ./core/agent/turn -run TestSimulation -sim.seed=%d -v", seed)
 		}
 	}
+}
+
+// told are the first worlds after their lives, for every test that looks at them.
+var told [401]*world
+
+// lived is the world of a seed after its life.
+func lived(t *testing.T, seed uint64) *world {
+	keep := seed < uint64(len(told))
+	if keep && told[seed] != nil {
+		return told[seed]
+	}
+	w := newWorld(t, seed)
+	w.live()
+	if keep {
+		told[seed] = w
+	}
+	return w
 }
 
 type world struct {

@@ -24,8 +24,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/harness/chromium"
+	"github.com/nodhq/nod/tests/harness/machine"
 )
 
 // programs is the folder of the binaries that TestMain built.
@@ -37,7 +37,7 @@ var updatePicture = flag.Bool("update-picture", false, "write docs/first-minute.
 const atOnce = 6
 
 func TestMain(m *testing.M) {
-	harness.AtOnce(atOnce)
+	machine.AtOnce(atOnce)
 	os.Exit(build(m.Run))
 }
 

@@ -29,14 +29,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/harness/machine"
 )
 
 // atOnce is how many rules are tried at once: a platform takes its time between two posts.
 const atOnce = 6
 
 func TestMain(m *testing.M) {
-	harness.AtOnce(atOnce)
-	harness.SpendMemory()
+	machine.AtOnce(atOnce)
+	machine.SpendMemory()
 	goleak.VerifyTestMain(m)
 }

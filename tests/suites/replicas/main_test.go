@@ -14,13 +14,14 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/harness/machine"
 )
 
 // atOnce is how many worlds run at once, unless -parallel says otherwise: most of the time they wait for the lease of one that was killed.
 const atOnce = 8
 
 func TestMain(m *testing.M) {
-	harness.AtOnce(atOnce)
+	machine.AtOnce(atOnce)
 	goleak.VerifyTestMain(m)
 }
 

@@ -46,6 +46,7 @@ import (
 	"testing/synctest"
 
 	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/harness/machine"
 )
 
 var (
@@ -56,7 +57,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	harness.SpendMemory()
+	machine.SpendMemory()
 	runtime.GOMAXPROCS(1) // so that a seed is as nearly as can be the same story each time
 	m.Run()
 }

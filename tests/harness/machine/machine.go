@@ -1,4 +1,5 @@
-package harness
+// Package machine says how much of the machine a test program takes.
+package machine
 
 import (
 	"flag"
