@@ -43,7 +43,7 @@ type (
 )
 
 func (c Forget) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
-	list := without(s.Remembered, func(r Remembered) bool { return c != "" && r.ID == string(c) })
+	list := without(s.Remembered, func(r Remembered) bool { return r.ID == string(c) })
 	moved := len(list) != len(s.Remembered)
 	s.Remembered = list
 	return s, moved

@@ -18,6 +18,8 @@ func TestKeptDefinition(t *testing.T) {
 		{"only a title", Definition{Title: "Go"}, true},
 		{"all parts", Definition{"Go", "It goes.", raw(`{}`), raw(`{}`), raw(`{}`), false}, true},
 		{"no JSON", Definition{Title: "Go", Input: raw(`{`)}, false},
+		{"an output that is no JSON", Definition{Title: "Go", Output: raw(`{`)}, false},
+		{"annotations that are no JSON", Definition{Title: "Go", Annotations: raw(`{`)}, false},
 		{"as long as may be", Definition{Title: strings.Repeat("x", MaxDefinition)}, true},
 		{"longer", Definition{Title: strings.Repeat("x", MaxDefinition+1)}, false},
 		{"longer together", Definition{Title: strings.Repeat("x", MaxDefinition-1), Input: raw(`{}`)}, false},

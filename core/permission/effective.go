@@ -96,7 +96,7 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 		e.Reads = false
 		e.classify(set, name, h)
 	}
-	if p.ReadsOnly && e.Disabled == "" && (e.Access != Read || !e.Classified) {
+	if p.ReadsOnly && e.Disabled == "" && e.Access != Read { // which is what nobody classified, too
 		e.Disabled = FromReadsOnly
 	}
 	e.weigh(set, name, h)

@@ -131,6 +131,7 @@ func TestEffective(t *testing.T) {
 		{"built-in, declared to confirm", installed(), own, SourceWorkbench, Hints{}, Metadata{Category: "files"}, want{Write, false, Moderate, RequireConfirmation}},
 		{"built-in, declared admin", installed(), own, SourceWorkbench, Hints{}, Metadata{Approval: RequireAuth}, want{Write, false, Moderate, RequireAuth}},
 		{"no name lowers a declared admin", installed(), Tool{Server: "workbench", Name: "read_file"}, SourceWorkbench, Hints{}, Metadata{Approval: RequireAuth}, want{Read, true, Safe, RequireAuth}},
+		{"built-in, declared to read", installed(), own, SourceWorkbench, Hints{}, Metadata{Access: Read, Approval: AutoApprove}, want{Read, true, Moderate, AutoApprove}},
 		{"the name beats what is declared", installed(), Tool{Server: "workbench", Name: "delete_file"}, SourceWorkbench, Hints{}, Metadata{Access: Read, Risk: Safe, Approval: AutoApprove}, want{Write, true, Dangerous, RequireConfirmation}},
 
 		{"R18, R26 fresh server", installed(), mcp, SourceMCP, Hints{}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
@@ -216,6 +217,7 @@ func TestSourcesOfCaution(t *testing.T) {
 	}{
 		{name: "trusted and reads", tool: files, trusted: true, hints: reads, approval: AutoApprove, from: FromAnnotations, risk: Safe},
 		{name: "trusted, reads, and set to read", tool: files, trusted: true, hints: reads, set: ToolSettings{Access: new(Read)}, approval: AutoApprove, from: FromAnnotations, risk: Safe},
+		{name: "trusted, set to read, and says nothing", tool: files, trusted: true, set: ToolSettings{Access: new(Read)}, approval: RequireConfirmation, from: FromDefault, risk: Moderate},
 		{name: "trusted, reads, all of ours ask", tool: files, trusted: true, hints: reads, posture: PostureAll, approval: AutoApprove, from: FromAnnotations, risk: Safe},
 		{name: "trusted, reads, nobody looked", tool: files, trusted: true, hints: reads, set: ToolSettings{New: true}, approval: RequireConfirmation, from: FromDefault, risk: Moderate},
 		{name: "a stranger's read_file", tool: Tool{"files", "read_file", "d1"}, trusted: true, hints: reads, approval: AutoApprove, from: FromAnnotations, risk: Safe},
@@ -246,6 +248,9 @@ func TestSourcesOfCaution(t *testing.T) {
 		if c.set.Advice != nil && c.set.Advice.Access == Read && e.AccessFrom == FromAnalysis {
 			t.Errorf("%s: advice to read is named for its access", c.name)
 		}
+	}
+	if e := with(installed(), "files", ServerSettings{Trusted: true}).Get(files, SourceMCP, Hints{}, Metadata{}); e.AccessFrom != FromDefault {
+		t.Errorf("trusted, and says nothing: access by %s", e.AccessFrom)
 	}
 }
 
@@ -309,6 +314,27 @@ func TestTemplatesLeaveOutWhatHasNoServer(t *testing.T) {
 			if at, ok := c.(Setting); !ok || at.Tool != "" || at.Field == "ask" {
 				t.Errorf("%s: %s", tmpl.Name, c)
 			}
+		}
+	}
+}
+
+// Where only what reads may run, the rest is disabled by that, and what is disabled otherwise says so.
+func TestOnlyWhatReadsIsEnabled(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  ToolSettings
+		off  bool
+		want Origin
+	}{
+		"reads":             {ToolSettings{Access: new(Read)}, false, ""},
+		"writes":            {ToolSettings{Access: new(Write)}, false, FromReadsOnly},
+		"nobody says":       {ToolSettings{}, false, FromReadsOnly},
+		"disabled":          {ToolSettings{Disabled: true}, false, FromTool},
+		"its server is off": {ToolSettings{}, true, FromServer},
+	} {
+		p := with(installed(), "files", ServerSettings{Disabled: c.off, Tools: tools("move_thing", c.set)})
+		p.ReadsOnly = true
+		if got := p.Get(files, SourceMCP, Hints{}, Metadata{}).Disabled; got != c.want {
+			t.Errorf("%s: disabled by %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -274,7 +274,7 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	server := p.Servers[req.Tool.Server]
 	set := server.Tools[req.Tool.Name]
-	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !set.Ask.always() {
+	if own, ok := p.standing(req); ok && !set.Ask.always() { // a denial was ruled before
 		return r.require(RuleRemembered, true, "", sayRemembered(own))
 	}
 	if r.ruled { // one that asks was noted before

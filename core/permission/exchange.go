@@ -99,7 +99,7 @@ func (s Settings) Exchange() Exchange {
 		x.Remembered = append(x.Remembered, e)
 	}
 	for _, p := range s.Pins {
-		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Reads: p.Accepted && p.Reads, Stranger: p.Stranger && !p.Accepted})
+		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Reads: p.Reads, Stranger: p.Stranger && !p.Accepted})
 	}
 	for _, a := range s.Analyses {
 		x.Advice = append(x.Advice, AdviceEntry{
@@ -153,8 +153,8 @@ func unvouched(now Settings, set []Change) []Change {
 	var before, after []Change
 	for _, p := range now.Pins {
 		vouches := slices.ContainsFunc(set, func(c Change) bool {
-			x, ok := c.(Setting)
-			return ok && x.Server == p.Tool.Server && x.Tool == "" && (x.Field == "trusted" || x.Field == "ask")
+			x, _ := c.(Setting)
+			return x.Server == p.Tool.Server && x.Tool == "" && (x.Field == "trusted" || x.Field == "ask")
 		})
 		if !vouches || p.Accepted || p.Changed() {
 			continue

@@ -230,6 +230,7 @@ func TestExchangeRefusesWhatIsNotOne(t *testing.T) {
 		"remembered, entry 1: definition":               {Remembered: []RememberedEntry{{ID: "1", By: "web::ana", Server: "a", Tool: "t", Choice: "allow"}}},
 		"tools, entry 1: counts":                        {Tools: []ToolEntry{{Server: "a", Tool: "t", Counts: "feed"}}},
 		"tools, entry 1: counts: \"ABCDABCD":            {Tools: []ToolEntry{{Server: "a", Tool: "t", Counts: Digest(strings.Repeat("ABCD", 16))}}},
+		"tools, entry 1: reads":                         {Tools: []ToolEntry{{Server: "a", Tool: "t", Counts: Digest(good), Reads: true}}},
 		"tools, entry 1: it needs":                      {Tools: []ToolEntry{{Server: "a", Counts: Digest(good)}}},
 		"advice, entry 1: risk":                         {Advice: []AdviceEntry{{Server: "a", Tool: "t", Definition: Digest(good), Access: "write", Risk: "none"}}},
 		"advice, entry 1: access":                       {Advice: []AdviceEntry{{Server: "a", Tool: "t", Definition: Digest(good), Access: "none", Risk: "safe"}}},
@@ -407,6 +408,23 @@ func TestImportedTools(t *testing.T) {
 	changes, err := entry(true, false).Changes(after(t, Settings{}, saw(d, false, true)))
 	if err != nil || len(changes) != 1 || changes[0] != Change(Accept(d)) {
 		t.Errorf("%v, %v", changes, err)
+	}
+	// What people here accepted stays as it is, but that the very definition reads is added to it.
+	other := Tool{"files", "go", definitionNo(2)}
+	file := entry(true, false)
+	file.Tools[0].Reads = true
+	for name, c := range map[string]struct {
+		s    Settings
+		want []Change
+	}{
+		"accepted":          {after(t, Settings{}, saw(d, false, true), accept(d)), []Change{AcceptReads{Tool: d}}},
+		"accepted as reads": {acceptedRead(t, d), nil},
+		"another accepted":  {after(t, Settings{}, saw(other, false, true), accept(other)), nil},
+		"changed to it":     {after(t, Settings{}, saw(other, false, true), accept(other), saw(d, false, true)), nil},
+	} {
+		if changes, err := file.Changes(c.s); err != nil || !slices.Equal(changes, c.want) {
+			t.Errorf("%s: %v, %v", name, changes, err)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (p *Policy) lay(l Local) {
 
 // below keeps a word of l that is wider than at from being less careful there than what either of them says.
 func (p *Policy) below(l Local, wide, at Setting) {
-	if at.Tool == wide.Tool && at.Server == wide.Server || wide.Field == "enabled" { // a server that is off has no tools
+	if wide.Field == "enabled" { // a server that is off has no tools
 		return
 	}
 	at.Field = wide.Field

@@ -118,6 +118,10 @@ func TestPlaces(t *testing.T) {
 	if r := Evaluate(p, nil, in(t, "slack:T1:C1", files), noon); r.Verdict != Allow {
 		t.Errorf("never in the channel, always in its workspace: %v by %s", r.Verdict, r.Winner())
 	}
+	p.Locals = []Local{local(t, "slack:T1", "files min_approvals 2"), local(t, "slack:T1:C1", "files min_approvals 1")}
+	if r := Evaluate(p, nil, in(t, "slack:T1:C1", files), noon); r.Approvals != 0 {
+		t.Errorf("one person in the channel, two in its workspace: %d", r.Approvals)
+	}
 	for _, bad := range []string{"", "slack:", "slack::C1", "slack:T1:C1:1"} {
 		if at, err := ParsePlace(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, at)
@@ -148,6 +152,13 @@ func TestWiderWordsOfAPlace(t *testing.T) {
 		"never, over a dangerous tool":                    {is(ToolSettings{Risk: new(Dangerous)}), []string{"files ask never"}, Ask, 0},
 		"never, over a tool of admins":                    {is(ToolSettings{Approval: new(RequireAuth)}), []string{"files ask never"}, Ask, 0},
 		"never, over one that nobody spoke of":            {is(ToolSettings{}), []string{"files ask never"}, Allow, 0},
+		"never, over a rule that lets run":                {is(ToolSettings{Ask: AlwaysAsk, Rules: []Rule{lets}}), []string{"files ask never"}, Allow, 0},
+		"two people, over a rule that lets run":           {is(ToolSettings{Rules: []Rule{lets}}), []string{"files min_approvals 2"}, Allow, 2},
+		"never, over one that never asks at its level":    {is(ToolSettings{Ask: NeverAsk, Approval: new(RequireConfirmation)}), []string{"files ask never"}, Allow, 0},
+		"never, over one that runs by its level":          {is(ToolSettings{Approval: new(AutoApprove)}), []string{"files ask never"}, Allow, 0},
+		"never, over a safe one":                          {is(ToolSettings{Risk: new(Safe)}), []string{"files ask never"}, Allow, 0},
+		"the level of another server's tool":              {is(ToolSettings{Risk: new(Dangerous)}), []string{"files ask never", "mail/move_thing risk safe"}, Ask, 0},
+		"another word of the tool itself":                 {is(ToolSettings{Risk: new(Dangerous)}), []string{"files ask never", "files/move_thing timeout 3m"}, Ask, 0},
 		"never of the tool itself":                        {is(ToolSettings{Ask: AlwaysAsk}), []string{"files/move_thing ask never"}, Allow, 0},
 		"the level of the tool itself":                    {is(ToolSettings{Risk: new(Dangerous)}), []string{"files ask never", "files/move_thing risk safe"}, Allow, 0},
 		"enabled, over a disabled tool":                   {is(ToolSettings{Disabled: true}), []string{"files enabled true"}, Forbid, 0},
@@ -194,6 +205,8 @@ func TestAdminsAndPlaces(t *testing.T) {
 		"a rule that lets run":                        {"files ask always", "rule", Ask},
 		"never, where the place says always":          {"files/move_thing ask never", "files ask always", Ask},
 		"enabled, where the place says not":           {"files enabled true", "files enabled false", Forbid},
+		"about another server":                        {"mail ask always", "files/move_thing ask never", Allow},
+		"about something else":                        {"files/move_thing timeout 3m", "files/move_thing ask never", Allow},
 		"about another tool":                          {"files/other ask always", "files/move_thing ask never", Allow},
 	} {
 		p, l := with(installed(), "files", ServerSettings{}), Local{In: []Place{{Platform: "slack"}}}

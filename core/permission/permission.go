@@ -293,7 +293,8 @@ func (p Policy) NamesGroups(platform string) bool {
 	}
 	for _, l := range p.Locals {
 		for _, x := range l.Set {
-			if a, err := parseApprovers(x.Value); err == nil && x.Field == approversField.Name {
+			if x.Field == approversField.Name {
+				a, _ := parseApprovers(x.Value) // nobody, where it is none
 				lists = append(lists, &a)
 			}
 		}

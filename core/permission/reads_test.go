@@ -2,6 +2,7 @@ package permission
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,11 @@ func TestOnlyAcceptedReadsRunUnasked(t *testing.T) {
 	r := asked(s, installed(), reads(reading, inside))
 	if r.Verdict != Allow || r.Winner() != RuleSource || r.Access != Read || r.Risk != Safe || r.Why() != "An admin accepted that list of mail only reads." {
 		t.Fatalf("accepted: %v %s", r.Verdict, r.Why())
+	}
+	for h, says := range map[Hints]bool{inside: true, {}: false} { // what is not believed is said
+		if asked(Settings{}, installed(), reads(reading, h)).SaysReads != says || r.SaysReads {
+			t.Errorf("says that it reads, %+v: %v; accepted: %v", h, !says, r.SaysReads)
+		}
 	}
 	changed, other, elsewhere := reading, reading, reading
 	changed.Definition, other.Name, elsewhere.Server = "d2", "burn", "post"
@@ -74,7 +80,7 @@ func TestOnlyAcceptedReadsRunUnasked(t *testing.T) {
 		"its metadata says writes": {s, func() Request { r := reads(reading, inside); r.Metadata.Access = Write; return r }()},
 		"the person wants to be":   {after(t, s, Remembered{ID: "r", By: ana, Tool: reading, Choice: StandAsk}), reads(reading, inside)},
 	} {
-		if r := asked(c.s, installed(), c.req); r.Verdict != Ask {
+		if r := asked(c.s, installed(), c.req); r.Verdict != Ask || strings.HasPrefix(r.Why(), "An admin accepted") {
 			t.Errorf("%s: %v, %s", name, r.Verdict, r.Why())
 		}
 	}
@@ -83,6 +89,11 @@ func TestOnlyAcceptedReadsRunUnasked(t *testing.T) {
 		if r := asked(acceptedRead(t, k), installed(), reads(k, inside)); r.Verdict != Ask {
 			t.Errorf("%s: %v, %s", name, r.Verdict, r.Why())
 		}
+	}
+	inert(t, s, AcceptReads{Tool: reading})
+	inert(t, after(t, s, AcceptReads{Tool: reading, Off: true}), AcceptReads{Tool: reading, Off: true})
+	if r := asked(after(t, s, saw(changed, false, true), AcceptReads{Tool: changed}), installed(), reads(changed, inside)); r.Verdict != Allow {
+		t.Errorf("changed, and accepted as that: %s", r.Why())
 	}
 	back := after(t, s, saw(changed, false, true), saw(reading, false, true))
 	if r := asked(back, installed(), reads(reading, inside)); r.Verdict != Allow {
@@ -117,8 +128,8 @@ func TestAcceptedReadsNeedAllOfIt(t *testing.T) {
 		"not as a read at all": {ToolSettings{Accepted: "d1"}, reading, SourceMCP, false},
 	} {
 		p := with(installed(), "mail", ServerSettings{Tools: tools("list", c.set)})
-		if e := p.Get(c.tool, c.src, inside, Metadata{}); e.Reads != c.want || c.src == SourceMCP && (e.Approval == AutoApprove) != c.want {
-			t.Errorf("%s: reads %v, %v", name, e.Reads, e.Approval)
+		if e := p.Get(c.tool, c.src, inside, Metadata{}); e.Reads != c.want || c.src == SourceMCP && ((e.Approval == AutoApprove) != c.want || (e.ApprovalFrom == FromAccepted) != c.want) {
+			t.Errorf("%s: reads %v, %v by %s", name, e.Reads, e.Approval, e.ApprovalFrom)
 		}
 	}
 	// What a tool declares beside its annotations makes it no less careful, for a trusted server neither.
@@ -237,6 +248,8 @@ func TestWhatToolsDo(t *testing.T) {
 		{"list", Hints{ReadOnly: new(false)}, ToolSettings{Access: new(Read)}, DoesChange},
 		{"list", Hints{ReadOnly: new(true)}, ToolSettings{Access: new(Write)}, DoesChange},
 		{"list", Hints{ReadOnly: new(true)}, ToolSettings{Risk: new(Dangerous)}, DoesDestroy},
+		{"list", Hints{ReadOnly: new(true), Destructive: new(true)}, ToolSettings{Risk: new(Safe)}, DoesNobodyKnows},
+		{"list", Hints{ReadOnly: new(true), Destructive: new(true)}, ToolSettings{Access: new(Read), Risk: new(Safe)}, DoesNobodyKnows},
 		{"read_file", Hints{}, ToolSettings{}, DoesNobodyKnows},
 		{"write_file", Hints{ReadOnly: new(true)}, ToolSettings{}, DoesChange},
 		{"delete_file", Hints{ReadOnly: new(true)}, ToolSettings{}, DoesDestroy},
@@ -254,7 +267,9 @@ func TestWhatToolsDo(t *testing.T) {
 			}
 		}
 	}
-	if got := installed().Does(Tool{Server: "own", Name: "read_file"}, SourceWorkbench, Hints{}, Metadata{}); got != DoesRead {
-		t.Errorf("our own: %v", got)
+	for name, want := range map[string]Does{"read_file": DoesRead, "thing": DoesNobodyKnows} {
+		if got := installed().Does(Tool{Server: "own", Name: name}, SourceWorkbench, Hints{}, Metadata{}); got != want {
+			t.Errorf("our own %s: %v", name, got)
+		}
 	}
 }

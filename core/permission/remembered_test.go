@@ -175,3 +175,17 @@ func TestUnknownStandingDenies(t *testing.T) {
 		}
 	}
 }
+
+// A policy may hold several choices of one person for one tool: the most careful counts, wherever it stands.
+func TestTheMostCarefulChoiceCounts(t *testing.T) {
+	p := installed()
+	for _, order := range [][]Standing{{StandAsk, StandDeny}, {StandDeny, StandAsk}} {
+		p.Remembered = nil
+		for i, c := range order {
+			p.Remembered = append(p.Remembered, Remembered{ID: fmt.Sprint(i), By: ana, Tool: files, Choice: c})
+		}
+		if r := Evaluate(p, nil, call(files), noon); r.Verdict != Forbid {
+			t.Errorf("%v: %v", order, r.Verdict)
+		}
+	}
+}

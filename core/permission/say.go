@@ -115,7 +115,7 @@ func saySource(e Effective, h Hints, marked bool) string {
 	says := e.Tool.Server + " says that " + e.Tool.Name + " only reads"
 	readOnly := is(h.ReadOnly, true)
 	switch {
-	case e.Source == SourceWorkbench && e.ApprovalFrom == FromPosture:
+	case e.ApprovalFrom == FromPosture:
 		return "Built-in tools ask, too (posture: all)."
 	case e.Source == SourceWorkbench:
 		return sayConfirms("The built-in "+e.Tool.Name, e.ConfirmationRequired(), e.ApprovalFrom)

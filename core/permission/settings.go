@@ -293,7 +293,7 @@ func (s Settings) Over(p Policy) Policy {
 	}
 	for _, pin := range s.Pins {
 		p.editTool(pin.Tool, func(t *ToolSettings) {
-			t.Accepted, t.New, t.Reads = pin.Counts, !pin.Accepted, pin.Accepted && pin.Reads
+			t.Accepted, t.New, t.Reads = pin.Counts, !pin.Accepted, pin.Reads
 		})
 	}
 	for _, a := range s.Analyses {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -410,6 +411,67 @@ func TestSettingValues(t *testing.T) {
 	} {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "there is "+want) {
 			t.Errorf("%s: %v", s.Where(), err)
+		}
+	}
+}
+
+// A hold is on a chat or a person, once, until it is taken off, and there are not endlessly many.
+func TestHolds(t *testing.T) {
+	put, off := Holding{What: here.String(), Why: "dispute"}, Holding{What: here.String(), Off: true}
+	inert(t, Settings{}, off, Holding{What: "nobody"})
+	s := after(t, Settings{}, put, Holding{What: ana.String()})
+	inert(t, s, put)
+	elsewhere := here
+	elsewhere.Key += "x"
+	for name, c := range map[string]struct {
+		id     chat.ID
+		people []chat.User
+		what   string
+	}{
+		"the chat": {here, nil, here.String()}, "the person": {elsewhere, []chat.User{ben, ana}, ana.String()}, "neither": {elsewhere, []chat.User{ben}, ""},
+	} {
+		if h, held := s.Held(c.id, c.people...); held != (c.what != "") || h.What != c.what || held && (h.By != boss || h.At != noon) {
+			t.Errorf("%s: %+v, %v", name, h, held)
+		}
+	}
+	if s.Version() != 4 || put.String() == off.String() {
+		t.Errorf("version %d, and both are %q", s.Version(), put)
+	}
+	if s = after(t, s, off); len(s.Holds) != 1 {
+		t.Errorf("taken off: %+v", s.Holds)
+	}
+	s.Holds = make([]Hold, maxHolds)
+	inert(t, s, put)
+	s.Holds[0].What = here.String()
+	after(t, s, off)
+}
+
+// Where nobody set a timeout it depends on how asks reach people, and is no value of a setting.
+func TestATimeoutThatNobodySet(t *testing.T) {
+	p := installed()
+	p.Timeout = TimeoutUnset
+	if got := p.Setting(Setting{Field: "timeout"}).Value; got != "" {
+		t.Errorf("it reads %q", got)
+	}
+	if got := strings.Join(Explain(p, nil, call(files), noon), "\n"); !strings.Contains(got, "where asks notify people") {
+		t.Error(got)
+	}
+	for notified, want := range map[bool]time.Duration{true: TimeoutNotified, false: TimeoutOnPage} {
+		set := p
+		set.Timeout = time.Hour
+		if got := p.AskingWhere(notified).Timeout; got != want || set.AskingWhere(notified).Timeout != time.Hour {
+			t.Errorf("notified %v: %v", notified, got)
+		}
+	}
+}
+
+// Each place has fields of its own.
+func TestFieldsOfAPlace(t *testing.T) {
+	for field, at := range map[string]Setting{"mode": {}, "trusted": {Server: "files"}, "message": {Server: "files", Tool: "go"}} {
+		for other, there := range map[string]Setting{"mode": {}, "trusted": {Server: "files"}, "message": {Server: "files", Tool: "go"}} {
+			if has := slices.ContainsFunc(there.Fields(), func(f Field) bool { return f.Name == field }); has != (field == other) {
+				t.Errorf("%s of %v, where %s is: %v", field, at, other, has)
+			}
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestValidate(t *testing.T) {
 	}
 	minute := time.Minute
 	good := with(installed(), "files", ServerSettings{Timeout: &minute, Tools: map[string]ToolSettings{
-		"bare": {}, "full": {Access: new(Read), Risk: new(Safe), Approval: new(AutoApprove), Timeout: new(time.Duration(0)), Message: "{{.args.x}}?"},
+		"bare": {}, "writes": {Access: new(Write)}, "full": {Access: new(Read), Risk: new(Safe), Approval: new(AutoApprove), Timeout: new(time.Duration(0)), Message: "{{.args.x}}?"},
 	}})
 	good = with(good, "bare", ServerSettings{})
 	good.Approvers = Approvers{Rule: ApproversListed, Users: []chat.User{ana}}

@@ -25,6 +25,7 @@ func TestCanonical(t *testing.T) {
 		`{"w":[true,false,null]}`:            `{"w":[true,false,null]}`,
 		`{"s":"<a href='x'>&</a>"}`:          `{"s":"<a href='x'>&</a>"}`,
 		`{"s":"\u003c\u0026"}`:               `{"s":"<&"}`,
+		"{\"s\":\"\uFFFD\\ue000\"}":          "{\"s\":\"\uFFFD\uE000\"}",
 		`{"s":"\u00e9é\ud83d\uDE00😀"}`:       `{"s":"éé😀😀"}`,
 		"{\"s\":\"\u2028\\u2028\"}":          "{\"s\":\"\u2028\u2028\"}",
 		`{"s":"\"\\\b\f\n\r\t\u0000\u001F"}`: `{"s":"\"\\\b\f\n\r\t\u0000\u001f"}`,
@@ -109,6 +110,14 @@ func TestCanonicalRefuses(t *testing.T) {
 		{`{"a":"\ud800xxdc00"}`, 6, "$.a", "surrogate"},
 		{`{"a":"\udc00\udc00"}`, 6, "$.a", "surrogate"},
 		{`{"a":"\ud800\ud800"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800\ue000"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800xudc00"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800\xdc00"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800\`, 6, "$.a", "surrogate"},
+		{`{"a":-.5}`, 6, "$.a", "not complete"},
+		{`{"a":1.e5}`, 7, "$.a", "not complete"},
+		{`{"a-b":1,"a-b":2}`, 9, "$.a-b", "the key a-b occurs twice"},
 		{deep(65), 64 * 5, "$.a.a.a.a.a.a.a.a.a…", "too deeply"},
 		{big(1<<20 + 1), 1 << 20, "$", "1048577 bytes long"},
 	} {
@@ -132,6 +141,22 @@ func TestCanonicalRefuses(t *testing.T) {
 	_, err = Arguments([]byte(`{"` + strings.Repeat("k", 5000) + `":}`))
 	if len(err.Error()) > 300 {
 		t.Errorf("a message of %d bytes", len(err.Error()))
+	}
+}
+
+// Only the outermost keys come as they are ordered, and what no order names stands behind them as it was written.
+func TestWritten(t *testing.T) {
+	const in, want = `{"z":{"b":1,"a":2},"x":0,"b":{"b":1,"a":2},"a":3}`, `{"a":3,"b":{"b":1,"a":2},"z":{"b":1,"a":2},"x":0}`
+	if got, err := Written([]byte(in), []string{"a", "b"}); err != nil || string(got) != want {
+		t.Errorf("got %s (%v)\nwant %s", got, err, want)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for path, want := range map[string]string{"a 0": `1`, "a 1": `{"b":2}`, "a 1 b": `2`, "a 2": "", "a -1": "", "a b": "", "b": "", "a 1 b 0": "", "0": `3`} {
+		if got, found := Lookup([]byte(`{"a":[1,{"b":2}],"0":3}`), strings.Fields(path)); string(got) != want || found != (want != "") {
+			t.Errorf("%s: %s, %v", path, got, found)
+		}
 	}
 }
 
