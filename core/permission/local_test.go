@@ -122,6 +122,12 @@ func TestPlaces(t *testing.T) {
 	if r := Evaluate(p, nil, in(t, "slack:T1:C1", files), noon); r.Approvals != 0 {
 		t.Errorf("one person in the channel, two in its workspace: %d", r.Approvals)
 	}
+	p = with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Approval: new(RequireConfirmation)})})
+	p.Locals = []Local{local(t, "slack", "files ask default")}
+	p.Remembered = []Remembered{{ID: "r", By: ana, Tool: files, Choice: StandAllow}}
+	if r := Evaluate(p, nil, in(t, "slack:T1:C1", files), noon); r.Verdict != Allow {
+		t.Errorf("allowed by the person, where a place says no more than the file: %v by %s", r.Verdict, r.Winner())
+	}
 	for _, bad := range []string{"", "slack:", "slack::C1", "slack:T1:C1:1"} {
 		if at, err := ParsePlace(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, at)
@@ -222,7 +228,12 @@ func TestAdminsAndPlaces(t *testing.T) {
 			t.Errorf("%s: %v by %s", name, r.Verdict, r.Winner())
 		}
 	}
-	p := installed()
+	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{ChatGrant: no})})
+	p.Locals = []Local{local(t, "slack", "files/move_thing chat_grant true")}
+	if !asSet(t, p, "files/move_thing ask always").In(here, "").Get(files, SourceMCP, Hints{}, Metadata{}).ChatGrant {
+		t.Error("an admin's word whether it asks takes what a place says of something else")
+	}
+	p = installed()
 	p.Locals = []Local{local(t, "slack:T1", "timeout 2h", "approvers anyone"), local(t, "slack:T1:C1", "approvers discord:1:&2")}
 	if at := p.In(here, "slack:T1:C2"); at.Timeout != 2*time.Hour || at.Approvers.Rule != ApproversAnyone {
 		t.Errorf("%v %v", at.Timeout, at.Approvers)

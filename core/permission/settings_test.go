@@ -434,8 +434,8 @@ func TestHolds(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, h, held)
 		}
 	}
-	if s.Version() != 4 || put.String() == off.String() {
-		t.Errorf("version %d, and both are %q", s.Version(), put)
+	if s.Version() != 4 || !strings.HasSuffix(put.String(), ": dispute") || !strings.HasPrefix(off.String(), "no hold any more") {
+		t.Errorf("version %d, %q, %q", s.Version(), put, off)
 	}
 	if s = after(t, s, off); len(s.Holds) != 1 {
 		t.Errorf("taken off: %+v", s.Holds)
