@@ -2,6 +2,7 @@ package turn
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,11 +31,33 @@ func Apply(s Session, e Entry) Session {
 	if e.Event == nil {
 		return s
 	}
+	s = s.named(e.Event)
 	next := e.Event.apply(s.expireIdle(e), e)
 	if e.Op != "" && ClassOf(e.Event) == Choice && next.DiffersFrom(s) {
 		next.Clicks = last(add(next.Clicks, e.Op), maxClicks)
 	}
 	return next
+}
+
+// named gives the open turn the name that its log has for it. Until 23 November 2026 that was its place alone, which entries with an operation
+// are not named by any more (see turnID): what such a log says of a turn would change nothing, and a call that ran would be asked for anew.
+func (s Session) named(ev Event) Session {
+	var id TurnID
+	switch ev := ev.(type) { // one of these is the first that is said of a turn
+	case Shown:
+		id = ev.Turn
+	case Replied:
+		id = ev.Turn
+	case StopAsked:
+		id = ev.Turn
+	case Ended:
+		id = ev.Turn
+	default:
+	}
+	if t := s.Turn; t == nil || id == t.ID || id != TurnID(fmt.Sprintf("t%d", t.Seq())) {
+		return s
+	}
+	return s.edit(func(t *Turn) { t.ID = id })
 }
 
 // Fold applies entries in order.

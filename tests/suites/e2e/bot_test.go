@@ -32,6 +32,8 @@ type bot struct {
 	addr string            // the base URL while it runs
 	over *http.Client      // how people reach it; nil: as they do
 
+	program string // empty: what was built here
+
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended and its output is read
 	out    output        // what all its processes printed
@@ -45,6 +47,8 @@ type settings struct {
 	yaml string            // the configuration file
 	env  map[string]string // over the least environment
 	dir  string            // the data directory; a fresh one if empty
+
+	program string // empty: what was built here
 }
 
 // output collects what processes print, as it is printed.
@@ -74,7 +78,7 @@ func prepare(t testing.TB, s settings) *bot {
 	if s.dir == "" {
 		s.dir = filepath.Join(t.TempDir(), "data")
 	}
-	b := &bot{t: t, name: s.name, dir: s.dir}
+	b := &bot{t: t, name: s.name, dir: s.dir, program: s.program}
 	b.env = map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "NOD_DATA_DIR": s.dir, "NOD_LISTEN": "127.0.0.1:0"}
 	for k, v := range s.env {
 		b.env[k] = v
@@ -144,7 +148,7 @@ func (b *bot) launch(args ...string) {
 	if b.file != "" {
 		args = append(args, "-config", b.file)
 	}
-	b.cmd = exec.Command(program("bot"), args...)
+	b.cmd = exec.Command(cmp.Or(b.program, program("bot")), args...)
 	b.cmd.Env = []string{} // nil would hand over ours
 	for k, v := range b.env {
 		b.cmd.Env = append(b.cmd.Env, k+"="+v)

@@ -57,6 +57,7 @@ type officeSettings struct {
 	entry    string            // more of the toolbox's entry in it
 	slack    string            // more of its slack: ", follow: mention"
 	env      map[string]string // more of the environment
+	program  string            // the replicas'; empty: what was built here
 	llm      []string          // arguments of the model's service
 	options  fakeslack.Options
 }
@@ -106,7 +107,7 @@ func openOffice(t testing.TB, s officeSettings) *office {
 			o.gates = append(o.gates, g)
 			own["SLACK_API_URL"] = g.url + "/api/"
 		}
-		o.bots = append(o.bots, prepare(t, settings{name: string(rune('A' + i)), yaml: yaml, env: own}))
+		o.bots = append(o.bots, prepare(t, settings{name: string(rune('A' + i)), yaml: yaml, env: own, program: s.program}))
 	}
 	for _, b := range o.bots {
 		b.start()

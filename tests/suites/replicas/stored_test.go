@@ -47,7 +47,7 @@ func storedChats(t *testing.T, tools []agent.ToolSpec) (all []storedChat) {
 	return all
 }
 
-// take takes what was stored over into this chat and world: the tools' definitions, what digests are of, and how turns are named.
+// take takes what was stored over into this chat and world: the tools' definitions, and what digests are of.
 func (s *storedChat) take(t *testing.T, log [][]byte, tools []agent.ToolSpec) {
 	become := map[string]string{}
 	for _, x := range tools {
@@ -67,7 +67,6 @@ func (s *storedChat) take(t *testing.T, log [][]byte, tools []agent.ToolSpec) {
 		}
 		return ev
 	}
-	f := turn.New(s.in)
 	for i, line := range log {
 		if r, ok := read(line).(turn.Replied); ok {
 			for _, c := range r.Calls {
@@ -76,10 +75,6 @@ func (s *storedChat) take(t *testing.T, log [][]byte, tools []agent.ToolSpec) {
 		}
 		e := agent.Keyed{Op: agent.OpID(fmt.Sprint("e", i)), Event: read(line)}
 		s.events = append(s.events, e)
-		f = turn.Apply(f, turn.Entry{Seq: uint64(i + 1), At: time.Now(), Op: string(e.Op), Event: e.Event}) //nolint:gosec // counts up
-		if f.Turn != nil {
-			become[fmt.Sprintf(`"turn":"t%d"`, f.Turn.Seq())] = fmt.Sprintf(`"turn":%q`, f.Turn.ID)
-		}
 	}
 }
 
