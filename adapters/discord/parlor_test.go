@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -23,16 +22,15 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/harness/machine"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 // TestMain looks for goroutines that were left behind, and lets more tests run at once than there are processors: what they wait for is
 // discordgo, which sleeps.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil {
-		panic(err)
-	}
+	machine.AtOnce(16)
+	machine.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -521,6 +521,7 @@ func TestACallIsSentWhereTheServerIs(t *testing.T) {
 
 // A restarted server is noticed by the stream of notifications, before anybody calls.
 func TestARestartedHTTPServerIsNoticed(t *testing.T) {
+	t.Parallel()
 	s := mcpserver.New("tools", ledger(t))
 	h := s.ServeHTTP(t, stateful...)
 	opened := make(chan struct{}, 10)
@@ -557,6 +558,7 @@ func TestARestartedHTTPServerIsNoticed(t *testing.T) {
 
 // A stream that comes back may have missed announcements: the tools are read again.
 func TestAReopenedStreamReadsTheToolsAgain(t *testing.T) {
+	t.Parallel()
 	s := mcpserver.New("tools", ledger(t))
 	h := s.ServeHTTP(t, stateful...)
 	opened := make(chan struct{}, 10)

@@ -79,6 +79,7 @@ func TestAChildThatDiesTakesItsOwnAlong(t *testing.T) {
 
 // A child that leaves its group keeps the pipes open. Close does not wait for it.
 func TestCloseDoesNotWaitForAnEscapedProcess(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "setsid", "setsid")
 	cfg, pid := shell(t, `setsid sh -c 'echo $$ >$PIDFILE; exec sleep 1000' & "$SERVER"`)
 	m := start(t, map[string]Server{"files": cfg})

@@ -19,6 +19,7 @@ import (
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/harness/machine"
 	"github.com/nodhq/nod/tests/harness/need"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
@@ -26,6 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	mcpserver.Main() // the test binary is also the stdio server of its tests
 	rawMain()
+	machine.SpendMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -62,6 +62,7 @@ func nodeHTTP(t *testing.T, mode, path string) string {
 }
 
 func TestServerEverything(t *testing.T) {
+	t.Setenv("SLACK_BOT_TOKEN", "xoxb-sekret")
 	for kind, server := range map[string]func(t *testing.T) Server{
 		kindStdio: func(t *testing.T) Server {
 			return Server{Command: []string{needNode(t, "mcp-server-everything"), "stdio"}, Env: map[string]string{"LISTED": "yes"}}
@@ -72,7 +73,7 @@ func TestServerEverything(t *testing.T) {
 		"sse unsaid": func(t *testing.T) Server { return Server{URL: nodeHTTP(t, "sse", "/sse")} },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			t.Setenv("SLACK_BOT_TOKEN", "xoxb-sekret")
+			t.Parallel()
 			m := start(t, map[string]Server{"all": server(t)})
 			tools, faults, err := m.List(within(t))
 			if err != nil || len(tools) < 10 {

@@ -178,6 +178,7 @@ func TestPagesOfTools(t *testing.T) {
 
 // Servers announce changes in bursts (server-everything: four in a row). A burst is not as many lists.
 func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
+	t.Parallel()
 	const burst = 50
 	p := quick
 	p.debounce = time.Second
@@ -200,6 +201,7 @@ func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
 
 // What stands before a server may cut or refuse every long stream. The tools can be used all the same, and are listed anew instead.
 func TestAServerWhoseStreamsEndAtOnceIsUsed(t *testing.T) {
+	t.Parallel()
 	s := mcpserver.New("x", ledger(t))
 	whole := mcpgo.NewStreamableHTTPServer(s.MCP)
 	streams := make(chan struct{}, 100)

@@ -248,6 +248,7 @@ func TestAuditTail(t *testing.T) {
 
 // tail -follow prints what comes in chats that there were and that are new, once each, until it is stopped.
 func TestAuditFollow(t *testing.T) {
+	t.Parallel()
 	k := onRedis(t)
 	k.asks("old", "write_file", chat.Deny)
 	out, printed := io.Pipe()

@@ -233,6 +233,7 @@ func TestDoctorOfARedisUser(t *testing.T) {
 }
 
 func TestDoctorOfRedis(t *testing.T) {
+	t.Parallel()
 	_, report := visit(t, "", map[string]string{"REDIS_URL": "redis://nod:s3cret@127.0.0.1:1"})
 	says(t, report, "✗ Redis", "REDIS_URL")
 	_, report = visit(t, "redis: {durability: fsync}", map[string]string{"REDIS_URL": harness.Mini.Start(t)}) // which has no WAITAOF

@@ -19,6 +19,7 @@ import (
 
 // make dist builds a static program for one platform as for all six: it says its version, and its checksum is its own.
 func TestDist(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "make", "make")
 	// Here the program knows where it was built: without that it would be compiled once more, in all its parts.
 	if plan, err := exec.CommandContext(t.Context(), "make", "-n", "-C", "../..", "dist").Output(); err != nil || !strings.Contains(string(plan), "go build -trimpath ") {
