@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,8 +85,11 @@ func TestAListsSizeIsBounded(t *testing.T) {
 	}}, "/")
 	p := quick
 	p.reconnect = backoff.Exponential{First: time.Hour} // one attempt
+	p.await = 4 * patience                              // so much JSON takes a raced program on a busy machine long
 	m := startWith(t, p, nil, map[string]Server{"wiki": {URL: raw.URL}})
-	specs, faults, err := m.List(within(t))
+	ctx, stop := context.WithTimeout(t.Context(), p.await)
+	defer stop()
+	specs, faults, err := m.List(ctx)
 	if err != nil || len(specs) != 0 || len(faults) != 1 || !strings.Contains(faults[0].Say, "its tools have more than 16,777,216 bytes of definitions") || pages != 3 {
 		t.Errorf("%d pages, %d tools, %v, %v", pages, len(specs), faults, err)
 	}
