@@ -83,6 +83,7 @@ func TestAHoldBesideTheEmbeddedStore(t *testing.T) {
 	for _, x := range [][2]string{
 		{"hold", "Nothing is held."}, {"hold nobody", "hold [<chat or person> <why>"}, {"hold release " + ana.user, "Nothing"},
 		{"hold " + ana.user + " dispute 7", "On hold: " + ana.user + ", 1 chat so far"}, {"hold", ": dispute 7"},
+		{"hold release " + ana.user, "Released: " + ana.user + ", 1 chat"}, {"hold", "Nothing is held."}, {"hold " + ana.user + " dispute 7", "On hold"},
 	} {
 		if out := boss(b).command("", strings.Fields(x[0])...); !strings.Contains(out, x[1]) {
 			t.Errorf("the admin is told %q of %s, want %q", out, x[0], x[1])

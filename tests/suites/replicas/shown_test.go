@@ -368,6 +368,7 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 	lost, crowded = nil, 5000
 	has(t, "of many chats", typed(w, Root, "history everywhere"), text.ChatsNotLookedAt(1001))
 	equal(t, "looked at", looked, 1101)
+	has(t, "a release with a reason", typed(w, Root, "hold release "+Room.String()+" now"), "Say: hold")
 	if err := ask("hold "+Room.String()+" dispute", "", Root); err == nil {
 		t.Error("a store that cannot hold anything does")
 	}
