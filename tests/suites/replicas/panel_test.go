@@ -168,7 +168,7 @@ func TestEveryViewDraws(t *testing.T) {
 	w := settingsWorld(t)
 	granted(w)
 	for _, u := range []chat.User{Ana, Ben, Root} {
-		for _, v := range append(views, "", "nothing of the kind", "server:nobody", "tool:files/nothing", "install:nobody", "template:", "statistics") {
+		for _, v := range append(views, "", "nothing of the kind", "server:nobody", "tool:files/nothing", "install:nobody", "template:", "statistics", "minefield") {
 			p := panel(w, u, v)
 			if p.View == "" || len(p.View) > 200 || p.Title == "" || len(p.Sections) == 0 {
 				t.Errorf("%q for %s: view %q, title %q, %d sections", v, u.Key, p.View, p.Title, len(p.Sections))
