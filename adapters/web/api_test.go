@@ -251,6 +251,22 @@ func TestChatsAndTheirNames(t *testing.T) {
 	ana.fails(http.StatusNotFound, "not_found", "GET", "/api/v2/", nil)
 }
 
+// A log of before 23 November calls a turn by its place alone.
+func TestATurnOfAnOlderLogIsOneMessage(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	b.append(webChat(id), turn.Said{Delivery: "d", By: chat.User{Platform: Platform, Key: "someone"}, Text: "go"})
+	if all := ana.look(id).Messages; len(all) != 2 || all[1].State != "working" {
+		t.Fatalf("a turn that began: %+v", all)
+	}
+	b.append(webChat(id), turn.Shown{Turn: "t1", Message: "m"}, turn.Replied{Turn: "t1", Text: "Here it is."}, turn.Ended{Turn: "t1", Why: turn.Answered})
+	all := ana.look(id).Messages
+	if len(all) != 2 || all[1].State != "done" || all[0].Turn != "t1" || all[1].Turn != "t1" || all[1].ID != "t1" {
+		t.Errorf("the turn by the name that the log has for it: %+v", all)
+	}
+}
+
 func TestAnErrorNamesNoCause(t *testing.T) {
 	var log bytes.Buffer
 	b, _, c := serve(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })

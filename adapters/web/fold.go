@@ -163,10 +163,14 @@ func (f *fold) follow(e turn.Entry, before turn.Session) {
 	for _, t := range f.session.Turns() {
 		i, known := f.turns[t.ID]
 		if !known {
-			i = len(f.messages)
+			if was := before.Turn; was != nil && was.Seq() == t.Seq() { // an older log's name for it
+				i = f.turns[was.ID]
+			} else {
+				i = len(f.messages)
+				f.messages = append(f.messages, message{form: messageForm{Chat: f.session.Chat.Key, Number: i, Role: "assistant", At: t.At.UTC()}})
+			}
 			f.turns[t.ID] = i
-			f.messages = append(f.messages, message{form: messageForm{ID: string(t.ID), Chat: f.session.Chat.Key, Number: i, Role: "assistant",
-				Turn: string(t.ID), At: t.At.UTC()}})
+			f.messages[i].form.ID, f.messages[i].form.Turn = string(t.ID), string(t.ID)
 			for _, x := range t.Said {
 				if said, ok := f.saids[x.Delivery]; ok {
 					f.messages[said].form.Turn = string(t.ID)
