@@ -10,7 +10,7 @@ import (
 // Without one this build comes after itself, as when it is started again.
 var older = flag.String("older", "", "a program that wrote what this one goes on with")
 
-// What one build left the next one goes on with: an ask that waits, what was allowed for the chat, a decision, a setting, a run that was broken
+// What one build left the next one goes on with: an ask that waits, what was allowed for the chat, a decision, a setting, a choice of their own, a run that was broken
 // off. On Redis also while the older one still runs.
 // R138
 func TestUpgrade(t *testing.T) {
@@ -35,6 +35,7 @@ func upgrade(t *testing.T, replicas int) {
 	denied.click(ana, card, "Deny")
 	denied.done(card)
 	waits.acked(t, o.Slash(admin, waits.channel, "/nod", "permissions tool box big always"))
+	waits.acked(t, o.Slash(ana, waits.channel, "/nod", "permissions remembered box fail deny"))
 	broken := o.mention(t, "call box__slow {}")
 	slow := broken.asking(1)
 	broken.click(ana, slow, "Allow once")
@@ -55,6 +56,8 @@ func upgrade(t *testing.T, replicas int) {
 	granted.say(ana, o.me(place("granted"))+" once more")
 	granted.done(granted.answer(2), "gave: written")
 	o.mention(t, `call box__big {"n":1}`).asking(1)
+	never := o.mention(t, "call box__fail {}")
+	never.done(never.answer(1), "denied")
 	for _, b := range others {
 		b.start()
 		o.turnTo(b)

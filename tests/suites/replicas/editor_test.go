@@ -341,6 +341,8 @@ func TestMessageGone(t *testing.T) {
 				w.Model.When("go", func(h Heard) (agent.Reply, error) {
 					if posting {
 						<-broken.C()
+					} else {
+						stands(w) // or what is posted has the question, and nothing is edited
 					}
 					return agent.Reply{Calls: []agent.ReplyCall{Call("write", `{}`)}}, nil
 				})
