@@ -62,6 +62,7 @@ type guildSettings struct {
 	options  fakediscord.Options
 	yamlOf   func(*guild) string // more that names people
 	prepare  func(*guild)        // before the bots start
+	program  string              // the replicas'; empty: what was built here
 
 	adminRole string // a role whose members are administrators, too
 }
@@ -109,7 +110,7 @@ func openGuild(t testing.TB, s guildSettings) *guild {
 		s.prepare(g)
 	}
 	for i := range max(s.replicas, 1) {
-		g.bots = append(g.bots, prepare(t, settings{name: string(rune('A' + i)), yaml: yaml, env: env}))
+		g.bots = append(g.bots, prepare(t, settings{name: string(rune('A' + i)), yaml: yaml, env: env, program: s.program}))
 	}
 	for _, b := range g.bots {
 		b.start()

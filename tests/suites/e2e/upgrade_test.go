@@ -17,6 +17,21 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	t.Run("on Redis", func(t *testing.T) { t.Parallel(); upgrade(t, 2) })
 	t.Run("in its folder", func(t *testing.T) { t.Parallel(); upgrade(t, 0) })
+	t.Run("on Discord", func(t *testing.T) {
+		t.Parallel()
+		g := openGuild(t, guildSettings{program: *older})
+		waits := g.mention(t, `call box__write {"path":"waits"}`)
+		asked := waits.asking(1)
+		g.bots[0].kill()
+		g.bots[0].program = ""
+		g.bots[0].start()
+		g.wait(t, "the newer one has a session", func() bool { return g.Connected() == 1 })
+		waits.click(anaID, asked, "Allow once")
+		waits.done(asked, "gave: written")
+		if n := g.wrote(t, `{"path":"waits"}`); n != 1 {
+			t.Errorf("it ran %d times", n)
+		}
+	})
 }
 
 func upgrade(t *testing.T, replicas int) {
