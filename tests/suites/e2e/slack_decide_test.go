@@ -334,6 +334,9 @@ func buttonOfElsewhere(t *testing.T, o *office) {
 	other.done(at, "nothing")
 	other.press(ana, at, allow)
 	other.told(ana, "This button is not (or no longer) open here.")
+	versions := len(th.now(ts).Versions)
+	th.click(ana, ts, "+5 min")
+	th.until("it is edited, so it is on record where it stands", func() bool { return len(th.now(ts).Versions) > versions })
 	beside := th.say(ben, "a message of a person") // in the same thread
 	th.press(ana, beside, allow)
 	th.told(ana, "This button is not (or no longer) open here.")
