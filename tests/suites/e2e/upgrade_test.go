@@ -54,7 +54,7 @@ func upgrade(t *testing.T, replicas int) {
 	broken := o.mention(t, "call box__slow {}")
 	slow := broken.asking(1)
 	broken.click(ana, slow, "Allow once")
-	until(t, "it runs", func() bool { return len(o.ran(t, "slow")) == 1 })
+	until(t, "it runs", func() bool { return o.ledger.Count("slow", "began") == 1 })
 	first.kill()
 	for _, b := range others {
 		b.terminate()
@@ -87,7 +87,7 @@ func upgrade(t *testing.T, replicas int) {
 			t.Errorf("%s: it ran %d times, not %d", name, n, want)
 		}
 	}
-	if n := len(o.ran(t, "slow")); n != 1 {
+	if n := o.ledger.Count("slow", "began"); n != 1 {
 		t.Errorf("what was broken off ran %d times", n)
 	}
 }
