@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"os"
 	"testing"
 
 	"github.com/nodhq/nod/tests/harness/machine"
@@ -9,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) {
 	machine.SpendMemory()
-	os.Exit(m.Run())
+	m.Run()
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -29,7 +28,7 @@ var (
 
 func TestMain(m *testing.M) {
 	machine.SpendMemory()
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // The simulation runs the pure core as several replicas would: stale folds, lost leases, crashes in every place,

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/permission"
 	. "github.com/nodhq/nod/tests/harness"
 )
@@ -16,13 +14,7 @@ import (
 func TestWhoDiesTellingIsFollowed(t *testing.T) {
 	for name, lost := range map[string]bool{"before it is sent": false, "after it is sent": true} {
 		t.Run(name, func(t *testing.T) {
-			var redis *miniredis.Miniredis
-			start := time.Now().Add(time.Hour)
-			w := New(t, Options{Teller: true, Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-				redis = miniredis.RunT(t)
-				redis.SetTime(start)
-				return "redis://" + redis.Addr()
-			}}})
+			w, clock := clocked(t, Options{Teller: true})
 			said, died := w.Latch(), w.Latch()
 			w.Model.When("hello", Says("Hello."))
 			w.Until("Root was told of the first server", func() bool { return told(w, "files") })
@@ -55,12 +47,12 @@ func TestWhoDiesTellingIsFollowed(t *testing.T) {
 				w.Until("it is answered", func() bool { return len(w.Platform.Messages(Room)) > n })
 				w.Until("Root was told of "+server, func() bool { return told(server) })
 			}
-			redis.SetTime(start.Add(time.Minute))
+			clock(time.Minute)
 			looks("early")
 			if told("mail") {
 				t.Error("another replica tells at once: the first may be at it still")
 			}
-			redis.SetTime(start.Add(2*time.Minute + time.Second))
+			clock(2*time.Minute + time.Second)
 			looks("late")
 			w.Until("Root was told of what the dead replica did not tell", func() bool { return told("mail") })
 			equal(t, "cards", len(cardsOf(w, Root, "mail")), 1)

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	. "github.com/nodhq/nod/tests/harness"
@@ -116,15 +114,9 @@ func TestModeAlwaysClearsGrants(t *testing.T) {
 // Replicas' clocks decide nothing: whether a grant is newer than the mode is a matter of the log's stamps.
 // C2
 func TestGrantAndModeByTheLogsClock(t *testing.T) {
-	var redis *miniredis.Miniredis
-	ahead := time.Now().Add(time.Hour)
-	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-		redis = miniredis.RunT(t)
-		redis.SetTime(ahead)
-		return "redis://" + redis.Addr()
-	}}})
+	w, clock := clocked(t, Options{})
 	w.Deliver(w.Replicas[0], chat.Commanded{Envelope: w.Envelope(Room, Ana), Verb: "mode", Args: []string{"always"}})
-	redis.SetTime(ahead.Add(time.Second))
+	clock(time.Second)
 	granted(w)
 	w.Say(w.Replicas[0], Ana, "write it")
 	has(w, "the message", w.Over(1), "allowed for this chat by Ana")

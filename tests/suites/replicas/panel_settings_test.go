@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -340,13 +338,7 @@ func TestWhatAnAllowanceWasFor(t *testing.T) {
 // What has run out is not listed any more, in a chat and for a channel.
 // R118
 func TestWhatHasRunOutIsNotListed(t *testing.T) {
-	var redis *miniredis.Miniredis
-	ahead := time.Now().Add(time.Hour)
-	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-		redis = miniredis.RunT(t)
-		redis.SetTime(ahead)
-		return "redis://" + redis.Addr()
-	}}})
+	w, clock := clocked(t, Options{})
 	vouched(w)
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants, p.ChannelFor = true, time.Hour })
 	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`)))
@@ -356,7 +348,7 @@ func TestWhatHasRunOutIsNotListed(t *testing.T) {
 	w.Over(0)
 	lists := func(after time.Duration) string {
 		n := len(w.Platform.Messages(Room))
-		redis.SetTime(ahead.Add(after))
+		clock(after)
 		w.Say(w.Replicas[0], Ana, "hello") // with which the replica hears what time it is
 		w.Over(n)
 		return panelText(panel(w, Ana, "grants")) + typed(w, Ana, "show")

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -113,22 +111,16 @@ func TestGrantsOfAServerAreItsOwn(t *testing.T) {
 // "for 1 hour" ends 3600 s after the click by the log's clock, and is looked at when it is used.
 // R118
 func TestGrantForAnHour(t *testing.T) {
-	var redis *miniredis.Miniredis
-	ahead := time.Now().Add(time.Hour)
-	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-		redis = miniredis.RunT(t)
-		redis.SetTime(ahead)
-		return "redis://" + redis.Addr()
-	}}})
+	w, clock := clocked(t, Options{})
 	w.Model.When("write it", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "write it")
 	w.Press(w.Replicas[0], Ana, chat.AllowHour, "write")
 	w.Over(0)
-	redis.SetTime(ahead.Add(59 * time.Minute))
+	clock(59 * time.Minute)
 	w.Say(w.Replicas[0], Ana, "write it")
 	w.Over(1)
 	equal(w, "runs within the hour", w.Tools.Count("write"), 2)
-	redis.SetTime(ahead.Add(time.Hour))
+	clock(time.Hour)
 	w.Say(w.Replicas[0], Ana, "write it")
 	w.Until("after the hour it asks", func() bool { return len(w.Platform.Messages(Room)) == 3 && w.Asked() == "write" })
 	equal(w, "runs", w.Tools.Count("write"), 2)

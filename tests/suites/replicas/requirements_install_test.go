@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
@@ -363,13 +361,7 @@ func TestAnalysisComesBeforeTheCard(t *testing.T) {
 // An admin reads the last week in numbers, in the statistics and by a command; what is older is not in it, and nobody else reads it.
 // R147
 func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
-	var redis *miniredis.Miniredis
-	start := time.Now()
-	w := New(t, Options{Backend: Backend{Name: "later", Start: func(t testing.TB) string {
-		redis = miniredis.RunT(t)
-		redis.SetTime(start)
-		return "redis://" + redis.Addr()
-	}}})
+	w, clock := clockedAt(t, time.Now(), Options{})
 	dangerous := permission.Dangerous
 	w.SetPolicy(func(_ *permission.Policy, files tools) {
 		files["drop"] = permission.ToolSettings{Ask: permission.NeverAsk, Risk: &dangerous}
@@ -392,7 +384,7 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	}
 	has(t, "the first week", typed(w, Root, "digest"), text.DigestTitle(7), text.StatsDecisions(3, 0, 3, 0), text.DigestDangerous(0, 0), "write of files: denied 3")
 
-	redis.SetTime(start.Add(8 * 24 * time.Hour))
+	clock(8 * 24 * time.Hour)
 	typed(w, Root, "tool files send ask always")
 	w.Say(w.Replicas[0], Ana, "drop it")
 	w.Over(turn)
@@ -416,12 +408,12 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	hasNot(t, "Ana's numbers", typed(w, Ana, "stats")+panelText(panel(w, Ana, "stats")), text.DigestTitle(7))
 	has(t, "the help", typed(w, Ana, "help"), "digest", text.HelpDigest)
 
-	redis.SetTime(start.Add(30 * 24 * time.Hour))
+	clock(30 * 24 * time.Hour)
 	if _, err := w.Replicas[0].Engine.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Setting{Server: "files", Tool: "send", Field: "ask", Value: "never"}); err != nil {
 		t.Fatal(err)
 	}
 	has(t, "a quiet week", typed(w, Root, "digest"), text.StatsDecisions(0, 0, 0, 0), text.DigestLooser(0, 0, 1))
-	redis.SetTime(start.Add(60 * 24 * time.Hour))
+	clock(60 * 24 * time.Hour)
 	hello := w.SaidBy(Ana, "hello")
 	hello.Chat = Other // nothing ends there
 	w.Deliver(w.Replicas[0], hello)

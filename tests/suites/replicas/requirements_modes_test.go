@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -111,18 +109,12 @@ func TestSixtySeconds(t *testing.T) {
 		counts bool
 	}{"before": {59 * time.Second, true}, "after": {time.Minute, false}} {
 		t.Run(name, func(t *testing.T) {
-			var redis *miniredis.Miniredis
-			start := time.Now().Add(time.Hour)
-			w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-				redis = miniredis.RunT(t)
-				redis.SetTime(start)
-				return "redis://" + redis.Addr()
-			}}})
+			w, clock := clocked(t, Options{})
 			w.Model.When("go", Calls(Call("write", `{}`)), Says("Nobody answered me."))
 			w.Say(w.Replicas[0], Ana, "go")
 			b := w.Await(chat.AllowOnce, "write")
 			seen(w)
-			redis.SetTime(start.Add(x.after))
+			clock(x.after)
 			if x.counts {
 				equal(t, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
 				w.Over(0)
@@ -170,13 +162,7 @@ func TestNeverDeniedIsOnlySaid(t *testing.T) {
 // What is parked has no end: nothing on its card counts down, and weeks later its button still counts.
 // R116 C9
 func TestParkedWaits(t *testing.T) {
-	var redis *miniredis.Miniredis
-	start := time.Now().Add(time.Hour)
-	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
-		redis = miniredis.RunT(t)
-		redis.SetTime(start)
-		return "redis://" + redis.Addr()
-	}}})
+	w, clock := clocked(t, Options{})
 	types(w, Root, "tool files write timeout park")
 	w.Model.When("go", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
@@ -185,7 +171,7 @@ func TestParkedWaits(t *testing.T) {
 	if at := expires(w, "write"); !at.IsZero() {
 		t.Errorf("it expires at %v", at)
 	}
-	redis.SetTime(start.Add(60 * 24 * time.Hour))
+	clock(60 * 24 * time.Hour)
 	w.Replicas[0].Stop()
 	r := w.Start()
 	equal(t, "whisper", w.Deliver(r, w.Click(Ana, b)), "")

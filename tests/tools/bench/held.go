@@ -23,7 +23,7 @@ func pending(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if b.quick {
 		n, rest = 500, settled
 	}
-	p, err := program(ctx)
+	p, err := program(ctx, nod)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func paced(ctx context.Context, b *bench, source string) (busy, took time.Durati
 	if b.quick {
 		each = 2
 	}
-	p, err := run(ctx, source, 1, "approvals: {timeout: 24h}\n")
+	p, err := program(ctx, source)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -243,7 +243,7 @@ func growth(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if b.quick {
 		late = 96
 	}
-	p, err := program(ctx)
+	p, err := program(ctx, nod)
 	if err != nil {
 		return nil, err
 	}

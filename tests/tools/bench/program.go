@@ -44,24 +44,19 @@ type process struct {
 	copies sync.WaitGroup // those that nobody waits for
 }
 
-// program is a world with one replica, the built program. NOD_BENCH_LOG shows what it prints, NOD_BENCH_METRICS is where it listens for a
-// look at its profiles.
-func program(ctx context.Context) (*process, error) {
-	return programs(ctx, 1, "approvals: {timeout: 24h}\n")
-}
-
 const (
 	nod   = "./cmd/bot"
 	floor = "./tests/tools/bench/floor"
 )
 
-// programs is the same with several replicas, and more in nod.yaml.
-func programs(ctx context.Context, replicas int, more string) (*process, error) {
-	return run(ctx, nod, replicas, more)
+// program is a world with one replica of a program, nod or the floor, that the repository has the source of. NOD_BENCH_LOG shows what it prints,
+// NOD_BENCH_METRICS is where it listens for a look at its profiles.
+func program(ctx context.Context, source string) (*process, error) {
+	return programs(ctx, source, 1, "approvals: {timeout: 24h}\n")
 }
 
-// run is a world with replicas of a program, nod or the floor, that the repository has the source of.
-func run(ctx context.Context, source string, replicas int, more string) (_ *process, err error) {
+// programs is the same with several replicas, and more in nod.yaml.
+func programs(ctx context.Context, source string, replicas int, more string) (_ *process, err error) {
 	p := &process{world: &world{}, log: counted{of: map[string]int{"lost the lease": 0}}}
 	defer func() {
 		if err != nil {
