@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/harness/chromium"
 	"github.com/nodhq/nod/tests/standins/fakepush"
 )
 
@@ -21,7 +22,7 @@ import (
 // takes away what is answered. The browser subscribes nowhere here: the page is given a subscription of the stand-in.
 func TestPageIsNotifiedWhileClosed(t *testing.T) {
 	looked := make(chan struct{}, 100) // the worker at the inbox, once it has shown what came
-	ctx, b, s := browserPast(t, func(r *http.Request) {
+	ctx, b, s := browserPast(t, chromium.OpenWhole, func(r *http.Request) {
 		if r.URL.Path == "/api/v1/inbox" && r.URL.RawQuery == "" {
 			looked <- struct{}{}
 		}

@@ -24,11 +24,11 @@ import (
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
 func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Helper()
-	return browserPast(t, nil)
+	return browserPast(t, chromium.Open, nil)
 }
 
-// browserPast is browser with every request told to watch, where that is not nil.
-func browserPast(t *testing.T, watch func(*http.Request)) (context.Context, *bot, *Server) {
+// browserPast is browser in another program, with every request told to watch, where that is not nil.
+func browserPast(t *testing.T, open func(testing.TB, time.Duration) context.Context, watch func(*http.Request)) (context.Context, *bot, *Server) {
 	t.Helper()
 	b := newBot()
 	b.clock, b.tick = time.Now(), time.Millisecond
@@ -46,7 +46,7 @@ func browserPast(t *testing.T, watch func(*http.Request)) (context.Context, *bot
 		s.Handler().ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	ctx := chromium.Open(t, 2*time.Minute) // closed before srv is, which waits for open streams
+	ctx := open(t, 2*time.Minute) // closed before srv is, which waits for open streams
 	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
 		chromedp.SetValue(css("#name"), "Ana"), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
 	until(t, ctx, `document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody

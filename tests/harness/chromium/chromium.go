@@ -17,32 +17,44 @@ import (
 // opens is how long the program may take to open, on a machine that does much beside it.
 const opens = time.Minute
 
-var shared = struct {
-	once sync.Once
-	ctx  context.Context
-	stop func()
-	err  error
-}{stop: func() {}}
+// program is a browser's one process, which all tests of a package share.
+type program struct {
+	names []string // the first that is installed
+	once  sync.Once
+	ctx   context.Context
+	stop  func()
+	err   error
+}
 
-// Open opens an empty tab with cookies and storage of its own, in the one process that all tests of a package share. It is closed with the test,
-// and after the time given: chromedp's calls fail then.
-func Open(t testing.TB, within time.Duration) context.Context {
+var (
+	whole = program{names: []string{"chromium", "chromium-browser", "google-chrome", "chrome"}}
+	// Chromium without its own windows, menus and profiles: the same pages for a third of the processor's time.
+	light = program{names: append([]string{"chromium-headless-shell", "chrome-headless-shell"}, whole.names...)}
+)
+
+// Open opens an empty tab with cookies and storage of its own. It is closed with the test, and after the time given: chromedp's calls fail then.
+func Open(t testing.TB, within time.Duration) context.Context { return light.open(t, within) }
+
+// OpenWhole is Open in a whole browser: another one has no notifications and is pushed nothing.
+func OpenWhole(t testing.TB, within time.Duration) context.Context { return whole.open(t, within) }
+
+func (p *program) open(t testing.TB, within time.Duration) context.Context {
 	t.Helper()
-	path := need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome", "chrome")
-	shared.once.Do(func() {
+	path := need.Program(t, "chromium", p.names...)
+	p.once.Do(func() {
 		ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WSURLReadTimeout(opens),
 			chromedp.Flag("disable-component-update", true),
 			// A process is not started before a page needs one: of each tab's time that takes a tenth.
 			chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))...)
 		ctx, tab := chromedp.NewContext(ctx)
-		shared.ctx, shared.stop = ctx, func() { tab(); cancel() }
-		shared.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+		p.ctx, p.stop = ctx, func() { tab(); cancel() }
+		p.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
 	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
+	if p.err != nil {
+		t.Fatal(p.err)
 	}
-	ctx, cancel := context.WithTimeout(shared.ctx, within)
+	ctx, cancel := context.WithTimeout(p.ctx, within)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
@@ -53,5 +65,11 @@ func Open(t testing.TB, within time.Duration) context.Context {
 	return ctx
 }
 
-// Stop ends the process, if a test began it: for TestMain.
-func Stop() { shared.stop() }
+// Stop ends what tests began: for TestMain.
+func Stop() {
+	for _, p := range []*program{&light, &whole} {
+		if p.stop != nil {
+			p.stop()
+		}
+	}
+}

@@ -27,6 +27,6 @@ func Program(t testing.TB, name string, programs ...string) string {
 			return path
 		}
 	}
-	Missing(t, name, "there is no "+programs[0]+" in PATH")
+	Missing(t, name, "there is no "+strings.Join(programs, " or ")+" in PATH")
 	return ""
 }
