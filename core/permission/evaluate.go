@@ -96,6 +96,19 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	return r.offer(p, e, req)
 }
 
+// Offered reports whether a model hears of the tool. It does not where every call would be forbidden, whatever its arguments; of what a person
+// denied for themselves it is told when it tries (R109), unless there is nobody.
+func Offered(p Policy, grants []Grant, req Request, now time.Time) bool {
+	req.Unwritten = true
+	if req.Unattended {
+		return Weigh(p, grants, req, now).Verdict != Forbid
+	}
+	// Each tool is looked at before each reply. What asks, and why, is not written down for that.
+	p, e := p.at(req)
+	_, forbidden := new(ruling).forbids(p, e, req)
+	return !forbidden
+}
+
 // begin is the ruling before any rule has spoken.
 func begin(p Policy, e Effective, req Request) ruling {
 	shown := req.Args

@@ -85,6 +85,34 @@ func drawWorld(t *rapid.T) (Policy, []Grant, Request) {
 	return p, grants, req
 }
 
+// A tool is offered as it would be ruled, without the sentences.
+func TestOfferedIsWhatIsNotForbidden(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, grants, req := drawWorld(t)
+		p.Installed, p.AllowAll = rapid.IntRange(0, 4).Draw(t, "installed") > 0, rapid.IntRange(0, 4).Draw(t, "allow all") == 0
+		req.Unattended = drawBool.Draw(t, "unattended")
+		if rapid.IntRange(0, 4).Draw(t, "halted") == 0 {
+			p.Halted = &Halt{}
+		}
+		server := p.Servers[req.Tool.Server]
+		set := server.Tools[req.Tool.Name]
+		set.Disabled = rapid.IntRange(0, 4).Draw(t, "off") == 0
+		set.Rules = rapid.SliceOfN(rapid.SampledFrom([]Rule{letsGET, asksPUT, refusesRM}), 0, 2).Draw(t, "rules")
+		server.Tools = tools(req.Tool.Name, set)
+		p = with(p, req.Tool.Server, server)
+		if rapid.IntRange(0, 2).Draw(t, "denied") == 0 {
+			p.Remembered = []Remembered{{ID: "r", By: req.Requester, Tool: req.Tool, Choice: StandDeny}}
+		}
+		open := req
+		open.Unwritten = true
+		r := Evaluate(p, grants, open, noon)
+		want := r.Verdict != Forbid || !req.Unattended && r.Winner() == RuleRemembered
+		if got := Offered(p, grants, req, noon); got != want {
+			t.Fatalf("offered: %v, and ruled %v by %s", got, r.Verdict, r.Winner())
+		}
+	})
+}
+
 // P8: a grant never covers another tool, definition, server or chat, whatever else is set; and what it covers, its
 // granter may decide now.
 func TestGrantNeverWidens(t *testing.T) {

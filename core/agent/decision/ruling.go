@@ -14,10 +14,7 @@ import (
 
 // Offers reports whether the model may use a tool in the open turn: nothing disabled, and where nobody can be asked only what needs no asking.
 func (j Judge) Offers(s turn.Session, t Tool) bool {
-	req := t.Request(s, turn.ToolCall{Tool: t.Tool, Args: json.RawMessage("{}")})
-	req.Unwritten = true
-	r := permission.Weigh(j.Policy, s.Grants, req, j.Now)
-	return r.Verdict != permission.Forbid || !s.Turn.Unattended && r.Winner() == permission.RuleRemembered // what a person denies for themselves the model is told when it tries (R109)
+	return permission.Offered(j.Policy, s.Grants, t.Request(s, turn.ToolCall{Tool: t.Tool, Args: json.RawMessage("{}")}), j.Now)
 }
 
 // namesBut are the names of tools that can be offered beside the one that cannot.
