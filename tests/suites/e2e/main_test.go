@@ -55,7 +55,7 @@ func build(run func() int) int {
 		return 1
 	}
 	// The checkout may belong to somebody else, and git then refuses to say its revision.
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+string(filepath.Separator),
 		"./cmd/bot", "./tests/standins/fakellm/cmd/fakellm", "./tests/standins/mcpserver/cmd/toolserver", "./tests/standins/mcpserver/cmd/thief")
 	cmd.Dir = filepath.Join("..", "..", "..")
 	cmd.Env = append(os.Environ(), shipped()...)
