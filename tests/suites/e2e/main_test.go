@@ -34,7 +34,7 @@ var programs string
 var updatePicture = flag.Bool("update-picture", false, "write docs/first-minute.gif, the README's moving picture, and the pictures of the settings")
 
 // atOnce is how many tests run at once, unless -parallel says otherwise: most of the time they wait for what other processes do.
-const atOnce = 6
+const atOnce = 10
 
 func TestMain(m *testing.M) {
 	machine.AtOnce(atOnce)

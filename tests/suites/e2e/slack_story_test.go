@@ -104,6 +104,7 @@ func (th *thread) tried() {
 
 // R10 R52 R54 R75 R76 R166
 func TestSlackStory(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	ends := map[string]string{}
 	for _, via := range []transport{sockets, signed} {

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -49,7 +51,8 @@ var updateTranscripts = flag.Bool("update-transcripts", false, "write what the b
 var surfaces = []struct {
 	name string
 	open func(testing.TB) surface
-}{{"web", openWeb}, {"Slack", openSlack}, {"Discord", openDiscord}}
+	bots int // between which the transcripts are divided: five edits in five seconds are all that Discord takes
+}{{"web", openWeb, 1}, {"Slack", openSlack, 1}, {"Discord", openDiscord, 4}}
 
 // transcriptYAML is the configuration on every surface. A call of the tool mutable expires soon, others do not while the test runs.
 const transcriptYAML = `
@@ -78,13 +81,19 @@ func TestTranscripts(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			on := s.open(t)
-			tellFile(t, on, filepath.Join("testdata", "accepted.txt"))
-			for _, file := range files {
-				name := strings.TrimSuffix(filepath.Base(file), ".txt")
-				if !t.Run(name, func(t *testing.T) { tellFile(t, on, file) }) {
-					return // what it leaves in the bot (a halt) would fail the others, two minutes each
-				}
+			var beside sync.WaitGroup
+			defer beside.Wait()
+			for part := range slices.Chunk(files, (len(files)-1)/s.bots+1) {
+				on := s.open(t)
+				tellFile(t, on, filepath.Join("testdata", "accepted.txt"))
+				beside.Go(func() {
+					for _, file := range part {
+						name := strings.TrimSuffix(filepath.Base(file), ".txt")
+						if !t.Run(name, func(t *testing.T) { tellFile(t, on, file) }) {
+							return // what it leaves in the bot (a halt) would fail the others, two minutes each
+						}
+					}
+				})
 			}
 		})
 	}
