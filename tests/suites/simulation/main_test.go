@@ -38,6 +38,7 @@ package simulation
 import (
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -50,7 +51,7 @@ import (
 )
 
 var (
-	seeds  = flag.Uint64("seeds", 0, "how many stories are told; 0: 100, and 10 with the race detector")
+	seeds  = flag.Uint64("seeds", 0, "how many stories are told; 0: those of the normal run")
 	from   = flag.Uint64("from", 1, "the first one's seed")
 	matrix = flag.Bool("matrix", false, "takes every point of the crash matrix, not one in three")
 	one    = flag.Uint64("seed", 0, "tells only this one, and everything that happened in it")
@@ -64,6 +65,21 @@ func TestMain(m *testing.M) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+// normal is how many stories the normal run tells: as many as NOD_STORIES says, for a run that has the time, or a few.
+func normal(t *testing.T) uint64 {
+	if said := os.Getenv("NOD_STORIES"); said != "" && !harness.Raced {
+		n, err := strconv.ParseUint(said, 10, 64)
+		if err != nil {
+			t.Fatalf("NOD_STORIES=%s is no number of stories", said)
+		}
+		return n
+	}
+	if harness.Raced {
+		return 10
+	}
+	return 100
+}
+
 // failedOnce are seeds that failed: what was posted anew was recorded late; who posted it anew died; it was what a server asks.
 var failedOnce = []uint64{1460, 1490, 716}
 
@@ -72,10 +88,8 @@ func TestSimulation(t *testing.T) {
 	switch {
 	case *one != 0:
 		first, n = *one, 1
-	case n == 0 && harness.Raced:
-		n, step = 10, 2
 	case n == 0:
-		n, step = 100, 2
+		n, step = normal(t), 2
 	}
 	all := slices.Clone(failedOnce)
 	if *one != 0 || *seeds != 0 {

@@ -558,14 +558,15 @@ func (s *story) run() {
 	s.hears()
 }
 
-// rounds is how often people look at what is asked. A call that was asked about brings the next step, and that its own calls.
-const rounds = 80
+// rounds is how often people look at what is asked: every two seconds at first. A call that was asked about brings the next step, and that its own calls;
+// what a server asks, and nobody answers, takes its time for each of them.
+const rounds, soon = 240, 40
 
 // settle has people answer whatever is asked, until nothing is.
 func (s *story) settle() {
 	<-time.After(3 * lease / 2) // the chats of the dead are taken over
 	for n := range rounds {
-		if n < rounds/2 {
+		if n < soon {
 			<-time.After(2 * time.Second)
 		} else {
 			<-time.After(lease)
