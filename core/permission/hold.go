@@ -45,7 +45,8 @@ func (s Settings) Held(id chat.ID, people ...chat.User) (Hold, bool) {
 }
 
 func (c Holding) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
-	_, err := chat.ParseID(c.What)
+	what, err := chat.ParseID(c.What)
+	c.What = what.String() // as [Settings.Held] looks for it, however it was typed
 	had := slices.ContainsFunc(s.Holds, func(h Hold) bool { return h.What == c.What })
 	if err != nil || had != c.Off || !c.Off && len(s.Holds) >= maxHolds {
 		return s, false

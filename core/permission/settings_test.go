@@ -440,6 +440,13 @@ func TestHolds(t *testing.T) {
 	if s = after(t, s, off); len(s.Holds) != 1 {
 		t.Errorf("taken off: %+v", s.Holds)
 	}
+	half := chat.ID{Platform: "web", Key: "50%"}
+	typed := after(t, s, Holding{What: "web::50%"})
+	if _, held := typed.Held(half); !held {
+		t.Errorf("a name that is typed without its escape holds nothing: %+v", typed.Holds)
+	}
+	inert(t, typed, Holding{What: half.String()})
+	after(t, typed, Holding{What: half.String(), Off: true})
 	s.Holds = make([]Hold, maxHolds)
 	inert(t, s, put)
 	s.Holds[0].What = here.String()

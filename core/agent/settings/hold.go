@@ -21,6 +21,9 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 	if !can {
 		return 0, errors.New("this store cannot hold anything")
 	}
+	if what, err := chat.ParseID(c.What); err == nil {
+		c.What = what.String()
+	}
 	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
 		return []permission.Change{c}, nil
 	})

@@ -101,7 +101,7 @@ type holding struct {
 	marked           *[]chat.ID
 }
 
-var ana, one = chat.User{Platform: "web", Key: "ana"}, chat.ID{Platform: "web", Key: "one"}
+var ana, one = chat.User{Platform: "web", Key: "ana"}, chat.ID{Platform: "web", Key: "50%"}
 
 func (h holding) Change(context.Context, chat.Envelope, string, func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error) {
 	return h.now, h.unchanged
@@ -136,18 +136,20 @@ func TestWhatAHoldMarks(t *testing.T) {
 		store   bool
 		says    string
 	}{
-		"a chat":         {"web::one", true, holding{}, true, ""},
+		"a chat":         {"web::50%25", true, holding{}, true, ""},
+		"as it is typed": {"web::50%", true, holding{}, true, ""},
 		"a person":       {"web::ana", true, holding{}, true, ""},
-		"again":          {"web::one", true, holding{unchanged: agent.ErrUnchanged}, true, ""},
-		"not changed":    {"web::one", false, holding{unchanged: gone}, true, "gone"},
-		"one too many":   {"web::one", false, holding{unchanged: agent.ErrUnchanged}, true, text.TooManyHolds},
+		"again":          {"web::50%25", true, holding{unchanged: agent.ErrUnchanged}, true, ""},
+		"not changed":    {"web::50%25", false, holding{unchanged: gone}, true, "gone"},
+		"one too many":   {"web::50%25", false, holding{unchanged: agent.ErrUnchanged}, true, text.TooManyHolds},
 		"an unread chat": {"web::ana", true, holding{blank: gone}, true, "gone"},
-		"no such store":  {"web::one", true, holding{}, false, "cannot hold"},
+		"no such store":  {"web::50%25", true, holding{}, false, "cannot hold"},
 	} {
 		h, marked, log := x.because, []chat.ID(nil), agent.Log(nil)
 		h.marked = &marked
 		if x.on {
-			h.now.Holds = []permission.Hold{{What: x.what}}
+			what, _ := chat.ParseID(x.what)
+			h.now.Holds = []permission.Hold{{What: what.String()}}
 		}
 		if x.store {
 			log = h
