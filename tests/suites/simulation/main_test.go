@@ -67,17 +67,18 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // normal is how many stories the normal run tells: as many as NOD_STORIES says, for a run that has the time, or a few.
 func normal(t *testing.T) uint64 {
-	if said := os.Getenv("NOD_STORIES"); said != "" && !harness.Raced {
-		n, err := strconv.ParseUint(said, 10, 64)
-		if err != nil {
-			t.Fatalf("NOD_STORIES=%s is no number of stories", said)
-		}
-		return n
-	}
-	if harness.Raced {
+	said := os.Getenv("NOD_STORIES")
+	switch {
+	case harness.Raced:
 		return 10
+	case said == "":
+		return 100
 	}
-	return 100
+	n, err := strconv.ParseUint(said, 10, 64)
+	if err != nil {
+		t.Fatalf("NOD_STORIES=%s is no number of stories", said)
+	}
+	return n
 }
 
 // failedOnce are seeds that failed: what was posted anew was recorded late; who posted it anew died; it was what a server asks.
