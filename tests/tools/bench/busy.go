@@ -32,7 +32,7 @@ func restart(ctx context.Context, b *bench, replicas int) (measured, error) {
 		n, overdue = 200, 50
 	}
 	forgetHeard()
-	p, err := programs(ctx, nod, replicas, fmt.Sprintf("approvals: {timeout: 24h, approvers: anyone}\npermissions: {servers: {box: {tools: {slow: {timeout: %s}}}}}\n", overdueAfter))
+	p, err := programs(ctx, nod, replicas, around{yaml: fmt.Sprintf("approvals: {timeout: 24h, approvers: anyone}\npermissions: {servers: {box: {tools: {slow: {timeout: %s}}}}}\n", overdueAfter)})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func events(ctx context.Context, b *bench, replicas int) (measured, error) {
 		n = 100
 	}
 	forgetHeard()
-	p, err := programs(ctx, nod, max(replicas, 3), "")
+	p, err := programs(ctx, nod, max(replicas, 3), around{yaml: ""})
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func mentions(ctx context.Context, b *bench, replicas int) (measured, error) {
 		n, within = 32, 900*time.Millisecond
 	}
 	forgetHeard()
-	p, err := programs(ctx, nod, replicas, "approvals: {timeout: 24h}\n")
+	p, err := programs(ctx, nod, replicas, around{yaml: "approvals: {timeout: 24h}\n"})
 	if err != nil {
 		return nil, err
 	}

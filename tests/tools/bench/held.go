@@ -150,12 +150,7 @@ func paced(ctx context.Context, b *bench, source string) (busy, took time.Durati
 		return 0, 0, err
 	}
 	defer p.close()
-	threads := make([]*talk, chats)
-	for i := range threads {
-		who := fmt.Sprintf("U%03d", i) // each has somebody of their own: one person's answers wait for each other
-		p.slack.AddUser(fakeslack.User{ID: who, Name: "Person " + who[1:]})
-		threads[i] = &talk{p: p, who: who, channel: room(i)}
-	}
+	threads := p.threads(chats)
 	if err := inAll(ctx, threads, 1); err != nil {
 		return 0, 0, err
 	}
@@ -174,6 +169,17 @@ func paced(ctx context.Context, b *bench, source string) (busy, took time.Durati
 	}
 	n := time.Duration(chats * each)
 	return (after - before) / n, took / n, nil
+}
+
+// threads are so many, each with somebody of its own: one person's answers wait for each other.
+func (p *process) threads(n int) []*talk {
+	all := make([]*talk, n)
+	for i := range all {
+		who := fmt.Sprintf("U%03d", i)
+		p.slack.AddUser(fakeslack.User{ID: who, Name: "Person " + who[1:]})
+		all[i] = &talk{p: p, who: who, channel: room(i)}
+	}
+	return all
 }
 
 // inAll has n turns in each thread, all threads at once.
@@ -199,6 +205,10 @@ type talk struct {
 	who     string // whose it is; empty: of person
 	channel string
 	thread  string
+
+	// Of the last turn: when it was asked and clicked, and its message.
+	asked, clicked time.Time
+	message        string
 }
 
 // turn is one: a question, a click, an answer.
@@ -206,23 +216,24 @@ func (t *talk) turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, who := t.p.slack, cmp.Or(t.who, person)
+	t.asked = time.Now()
 	ts := s.Say(who, t.channel, t.thread, fmt.Sprintf("<@%s> please write hello to notes.txt", s.BotUser()))
 	if t.thread == "" {
 		t.thread = ts
 	}
-	var message string
 	shows := func(is func(fakeslack.Message) bool) error {
 		return s.Wait(ctx, func() bool {
 			all := s.Messages(t.channel, t.thread)
 			last := all[len(all)-1]
-			message = last.TS
+			t.message = last.TS
 			return last.BotID != "" && is(last)
 		})
 	}
 	if err := shows(func(m fakeslack.Message) bool { return has(m.Version, `"`+allowOnce+`"`) }); err != nil {
 		return fmt.Errorf("no card: %w", err)
 	}
-	if _, err := s.Click(who, t.channel, message, allowOnce); err != nil {
+	t.clicked = time.Now()
+	if _, err := s.Click(who, t.channel, t.message, allowOnce); err != nil {
 		return err
 	}
 	if err := shows(func(m fakeslack.Message) bool {
@@ -254,6 +265,7 @@ func growth(ctx context.Context, b *bench, replicas int) (measured, error) {
 	}
 	t := &talk{p: p, channel: room(0)}
 	var first cost
+	got := measured{}
 	for i := 1; i <= late+some; i += some {
 		c, err := p.costs(ctx, func() error { return inAll(ctx, []*talk{t}, some) })
 		if err != nil {
@@ -266,11 +278,14 @@ func growth(ctx context.Context, b *bench, replicas int) (measured, error) {
 		}
 		b.say("P22: turns %d to %d, each: %.1f commands, %.1f KB in and out, %.1f ms of processor, %.1f ms by the clock, %.1f KB more in Redis", i, i+some-1,
 			float64(c.commands)/some, float64(c.bytes)/some/1000, float64(c.cpu.Milliseconds())/some, float64(c.took.Milliseconds())/some, float64(c.held)/some/1000)
+		if i <= 100 && 100 < i+some {
+			got["P11"] = fmt.Sprintf("%.1f KB", float64(c.bytes)/some/1000)
+		}
 		if i > late {
-			return measured{"P22": fmt.Sprintf("%.2f, %.2f, %.2f, %.2f (%.1f KB held a turn)", part(c.commands, first.commands), part(c.bytes, first.bytes), part(c.cpu, first.cpu), part(c.took, first.took), float64(c.held)/some/1000)}, nil
+			got["P22"] = fmt.Sprintf("%.2f, %.2f, %.2f, %.2f (%.1f KB held a turn)", part(c.commands, first.commands), part(c.bytes, first.bytes), part(c.cpu, first.cpu), part(c.took, first.took), float64(c.held)/some/1000)
 		}
 	}
-	return nil, nil
+	return got, nil
 }
 
 func part[N int64 | time.Duration](a, of N) float64 { return float64(a) / float64(max(of, 1)) }

@@ -1,7 +1,7 @@
 // Bench measures rows of the performance table. P1 to P4, P12, P14, P17 and P18 are what the budget of a workspace is for: the real engine, the
 // real Slack adapter and client, a real redis-server and a real MCP server over HTTP, against the stand-in Slack at its documented
-// floors, with a model that writes at a given pace. P5, P6, P10, P13, P19 and P22 to P26 are what the program takes of a machine: it runs built, in a
-// process of its own, and everything around it answers at once.
+// floors, with a model that writes at a given pace. The others are what the program takes of a machine: it runs built, in a process of its own, and
+// everything around it answers at once, but in P7 to P9.
 //
 //	go run ./tests/tools/bench [-run P2] [-quick] [-replicas 1,4] [-v]
 //
@@ -59,12 +59,19 @@ func (b *bench) rows() []row {
 		{name: "P4", what: "approval turns a minute that the floors allow (binding method, its calls a turn)", must: "50", reach: "70"},
 		{name: "P5", what: "approval turns per second of one processor, 50 chats, everything else answers at once (the program itself; turns/s by the clock)", must: "350", reach: "700"},
 		{name: "P6", what: "processor time of 1,000 turns (same), and by that of a program that does the least", must: "4 s where the least is 2.2 (1.8 ×)", reach: "1.1 ×"},
+		{name: "P7", what: "50 chats, realistic: a mention's or click's acknowledgement, durable before it, p99 (the floor's)", must: "27 ms", reach: "13 ms"},
+		{name: "P8", what: "same: from the mention to the first post, without what the model and Slack take, p50 (the floor's)", must: "18 ms", reach: "6 ms"},
+		{name: "P9", what: "same: from the click to the decision on the card, without what Slack takes, p50 (the floor's)", must: "7 ms", reach: "4 ms"},
 		{name: "P10", what: "resident memory of the program, idle, with 10,000 pending asks", must: "50 MB", reach: "40 MB"},
+		{name: "P11", what: "Redis bytes in and out of a turn, of turns 97 to 128 of one chat", must: "20 KB", reach: "4 KB"},
 		{name: "P12", what: "Redis round trips of a turn in P1, the edit budget's among them (of an idle second, taken off) / of one turn alone, looks at the settings with them", must: "8", reach: "6"},
 		{name: "P13", what: "Redis bytes that a pending ask holds, with everything (same)", must: "1,500", reach: "1,000"},
 		{name: "P14", what: "Slack calls (chat.*, and others) and bytes for one 2,000-token answer (mean lag, want ≤ 0.6 s)", must: "27, 300 KB", reach: "27"},
+		{name: "P15", what: "from the start of the program to the first event that it acknowledges, median of five; size, stripped", must: "60 ms; 42 MB", reach: "20 ms; 30 MB"},
+		{name: "P16", what: "runs of the tool for a double click, of 200", must: "1.00", reach: ""},
 		{name: "P17", what: "70 asks in 2 s: cards shown with ≥ 90 % of their time left, last card, last click → decision, 429s", must: "70, 6 s, 0.2 s", reach: "70"},
 		{name: "P18", what: "8 mentions at once in a channel: last first sign, last first post, 429s (that ask; that answer)", must: "0.3 s, 4 s, 0", reach: "0.3 s, 4 s, 0"},
+		{name: "P20", what: "the page: bytes into Redis for an answer of 20 KB / of 1 MB, by its text", must: "3 × / 3 ×", reach: ""},
 		{name: "P22", what: "turns 481 to 512 of a chat by turns 33 to 64: commands, bytes, processor time, time", must: "1.2 each", reach: "1"},
 		{name: "P19", what: "all replicas killed with 10,000 pending asks and 1,000 overdue: ready, first click → decision then, overdue ones settled (processor time of one)", must: "1 s together, 500/s", reach: ""},
 		{name: "P23", what: "two opposite clicks on each of those 10,000: how many count", must: "10,000 of 10,000", reach: ""},
@@ -83,7 +90,11 @@ var scenarios = []scenario{
 	{[]string{"P18"}, mentionsAtOnce},
 	{[]string{"P5", "P6"}, unhurried},
 	{[]string{"P10", "P13"}, pending},
-	{[]string{"P22"}, growth},
+	{[]string{"P7", "P8", "P9"}, realistic},
+	{[]string{"P15"}, shipped},
+	{[]string{"P16"}, doubleClicks},
+	{[]string{"P20"}, paged},
+	{[]string{"P11", "P22"}, growth},
 	{[]string{"P19", "P23"}, restart},
 	{[]string{"P24"}, events},
 	{[]string{"P25"}, mentions},

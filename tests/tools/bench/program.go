@@ -39,6 +39,8 @@ type process struct {
 	env    []string
 	log    counted
 
+	pace pace // of its model
+
 	shaky  bool           // deliveries arrive one to four times, in another order, at any replica, and one of twenty answers is cut
 	passed atomic.Int64   // how many arrived
 	copies sync.WaitGroup // those that nobody waits for
@@ -52,12 +54,22 @@ const (
 // program is a world with one replica of a program, nod or the floor, that the repository has the source of. NOD_BENCH_LOG shows what it prints,
 // NOD_BENCH_METRICS is where it listens for a look at its profiles.
 func program(ctx context.Context, source string) (*process, error) {
-	return programs(ctx, source, 1, "approvals: {timeout: 24h}\n")
+	return programs(ctx, source, 1, around{yaml: "approvals: {timeout: 24h}\n"})
 }
 
-// programs is the same with several replicas, and more in nod.yaml.
-func programs(ctx context.Context, source string, replicas int, more string) (_ *process, err error) {
-	p := &process{world: &world{}, log: counted{of: map[string]int{"lost the lease": 0}}}
+// around is what is beside a program, where that differs.
+type around struct {
+	yaml  string        // more in nod.yaml
+	takes time.Duration // each call of Slack
+	pace  pace
+}
+
+// pace is a model's: how long it thinks, and between two words. The zero one writes all at once.
+type pace struct{ first, word time.Duration }
+
+// programs is a world with several replicas.
+func programs(ctx context.Context, source string, replicas int, a around) (_ *process, err error) {
+	p := &process{world: &world{}, pace: a.pace, log: counted{of: map[string]int{"lost the lease": 0}}}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -68,19 +80,20 @@ func programs(ctx context.Context, source string, replicas int, more string) (_ 
 		return nil, err
 	}
 	p.built, p.at, p.ledger = filepath.Join(dir, "program"), at, mcpserver.OpenLedger(filepath.Join(dir, "ledger"))
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.built, source).CombinedOutput(); err != nil { //nolint:gosec // our own
+	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", p.built, source).CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program, from the repository's root: %w: %s", err, out)
 	}
-	model := httptest.NewServer(http.HandlerFunc(answerAtOnce))
+	model := httptest.NewServer(http.HandlerFunc(p.answer))
 	p.later(model.Close)
-	p.slack = fakeslack.New(fakeslack.Options{Lean: true})
+	slow := func(string) time.Duration { return a.takes }
+	p.slack = fakeslack.New(fakeslack.Options{Lean: a.takes == 0, Latency: slow})
 	p.later(p.slack.Close)
 	p.slack.AddUser(fakeslack.User{ID: person, Name: "Ana"})
 	p.slack.AddUser(fakeslack.User{ID: another, Name: "Ben"})
 	for c := range rooms { // a channel takes a post a second
 		p.slack.AddChannel(fakeslack.Channel{ID: room(c), Members: []string{person, another, p.slack.BotUser()}})
 	}
-	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\n%s", tools, more)
+	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\n%s", tools, a.yaml)
 	if at := os.Getenv("NOD_BENCH_METRICS"); at != "" {
 		yaml += "metrics: {listen: " + at + "}\n"
 	}
@@ -220,8 +233,12 @@ func forgetHeard() {
 	modelHeard.questions, modelHeard.expired, modelHeard.denied = map[string]int{}, 0, 0
 }
 
-// answerAtOnce is the model's service: for each question a call of write, of slow where the question says so, or fifty words at once.
-func answerAtOnce(w http.ResponseWriter, r *http.Request) {
+// worded is how many words a question wants, where it says so.
+var worded = regexp.MustCompile(`in ([0-9]+) words`)
+
+// answer is the model's service: for each question a call of write, of slow where the question says so, or words: fifty, or as many as it says, in
+// five thousand pieces at most.
+func (p *process) answer(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Messages []struct {
 			Role    string
@@ -240,9 +257,23 @@ func answerAtOnce(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"pen","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, finish)
 		_ = http.NewResponseController(w).Flush()
 	}
-	if last.Role == "tool" || bytes.Contains(last.Content, []byte("in words")) {
-		for i := range answerTokens {
-			send(fmt.Sprintf(`{"content":%q}`, token(i)), "null")
+	_ = sleep(r.Context(), p.pace.first)
+	n := answerTokens
+	said := worded.FindSubmatch(last.Content)
+	if said != nil {
+		n, _ = strconv.Atoi(string(said[1]))
+	}
+	if said != nil || last.Role == "tool" || bytes.Contains(last.Content, []byte("in words")) {
+		const pieces = 5000
+		var piece strings.Builder
+		for i := range n {
+			piece.WriteString(token(i))
+			if (i+1)%max(n/pieces, 1) != 0 && i+1 < n {
+				continue
+			}
+			send(fmt.Sprintf(`{"content":%q}`, piece.String()), "null")
+			piece.Reset()
+			_ = sleep(r.Context(), p.pace.word)
 		}
 		send("{}", `"stop"`)
 	} else {
