@@ -263,7 +263,7 @@ func story(t *testing.T) {
 	c.fails(http.StatusBadRequest, "name_taken", "POST", "/api/v1/sessions", map[string]string{"name": "nod"})
 
 	at := "/api/v1/chats/" + id
-	r := ana.listen(id, "")
+	r := ana.stream(chatEvents, id, "", "?patches")
 	picture := ana.ok(http.StatusCreated, "POST", at+"/files?name=dot.png", "\x89PNG\r\n\x1a\n")
 	ana.ok(http.StatusAccepted, "POST", at+"/messages", map[string]any{"text": "write hello", "files": []any{picture}, "delivery": "d1"})
 	r.until("approval_required")

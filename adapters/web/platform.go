@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -15,7 +16,17 @@ import (
 var (
 	_ agent.Platform = (*Server)(nil)
 	_ agent.Noticer  = (*Server)(nil)
+	_ agent.Pacer    = (*Server)(nil)
 )
+
+// pace is how often an answer that is being written is drawn: faster nobody reads, and each time is the whole message's work.
+const pace = 100 * time.Millisecond
+
+// Pace implements [agent.Pacer].
+func (s *Server) Pace() time.Duration { return pace }
+
+// framesChat is where the replicas tell each other which chats they show. It has no log.
+func framesChat() chat.ID { return webChat("~frames") }
 
 // frame is one live state of a message on its way between replicas.
 type frame struct {
@@ -38,7 +49,7 @@ func (s *Server) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m re
 	f := frame{Ref: string(ref)}
 	f.State, f.Blocks, f.Choices = draw(m)
 	b, _ := json.Marshal(f) // texts, numbers and times always marshal
-	if err := s.Shelf.PublishLive(ctx, id, b); err != nil {
+	if err := s.frames.Show(ctx, id, b); err != nil {
 		return &agent.PlatformError{Kind: agent.FaultTransient, Cause: err}
 	}
 	return nil

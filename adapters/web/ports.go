@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/frames"
 	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/adapters/web/push"
 	"github.com/nodhq/nod/adapters/web/session"
@@ -43,6 +44,7 @@ type Log interface {
 
 // Shelf keeps what belongs to this surface alone. Safe for concurrent use.
 type Shelf interface {
+	frames.Shelf
 	session.Shelf
 	push.Shelf
 	// PutChat stores or replaces one line of a person's list of chats.
@@ -51,8 +53,4 @@ type Shelf interface {
 	DropChats(ctx context.Context, userKey string, chatKeys ...string) error
 	// Chats returns that list in any order.
 	Chats(ctx context.Context, userKey string) ([]chat.Listed, error)
-	// PublishLive hands a frame to every Live channel of the chat, on whatever replica. It may lose frames.
-	PublishLive(context.Context, chat.ID, []byte) error
-	// Live delivers them until ctx ends. A reader that does not keep up loses frames; it never blocks a publisher.
-	Live(context.Context, chat.ID) (<-chan []byte, error)
 }

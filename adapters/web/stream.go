@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf16"
 
+	"github.com/nodhq/nod/adapters/web/frames"
 	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -25,7 +27,10 @@ type stream struct {
 	rc      *http.ResponseController
 	buf     bytes.Buffer
 	cursor  uint64
-	parse   bool // the reader wants Markdown parsed
+	parse   bool   // the reader wants Markdown parsed
+	patches bool   // and of a message that was told last what changed
+	told    []byte // that message
+	of      string // and its ID
 	timeout time.Duration
 }
 
@@ -47,7 +52,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p session.Per
 	if err != nil {
 		return err
 	}
-	live, err := s.Shelf.Live(ctx, id)
+	live, err := s.frames.Follow(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -71,9 +76,11 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p session.Per
 			v, err = s.catchUp(ctx, st, v) // a signal may be lost; a heartbeat that also looks is the backstop
 		case _, open = <-moved:
 			v, err = s.catchUp(ctx, st, v)
-		case b, ok := <-live:
-			open = ok
+		case b := <-live.Own:
 			st.live(b, v)
+		case b, ok := <-live.Heard:
+			open = ok
+			st.live(live.Read(ctx, b), v)
 		}
 		if !open || err != nil { // the subscription broke: the reader comes back with its place
 			return nil
@@ -88,7 +95,7 @@ func (s *Server) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy that collects would hold an ask back
 	w.WriteHeader(http.StatusOK)
-	st := &stream{w: w, rc: http.NewResponseController(w), parse: r.URL.Query().Has("nodes"), timeout: s.Patience}
+	st := &stream{w: w, rc: http.NewResponseController(w), parse: r.URL.Query().Has("nodes"), patches: r.URL.Query().Has("patches"), timeout: s.Patience}
 	st.buf.WriteString("retry: 1000\n\n")
 	return st
 }
@@ -173,11 +180,37 @@ func (st *stream) live(b []byte, v view) {
 	}
 }
 
+// patchForm makes of the JSON of the message that was told last the one of the same message as it now stands. It counts in UTF-16, as
+// JavaScript does.
+type patchForm struct {
+	Head int    `json:"head"` // how much of it stays at the beginning
+	Tail int    `json:"tail"` // and at the end
+	Part string `json:"part"` // what comes between
+}
+
 func (st *stream) message(m messageForm, id uint64) {
 	if st.parse {
 		m = m.parsed()
 	}
-	st.tell("message", m.brief(), id)
+	b, err := json.Marshal(m.brief())
+	if err != nil { // a stored RawMessage is broken
+		return
+	}
+	told, again := st.told, st.of == m.ID
+	if st.told, st.of = b, m.ID; st.patches && again {
+		head, tail := frames.Same(told, b)
+		st.tell("patch", patchForm{units(b[:head]), units(b[len(b)-tail:]), string(b[head : len(b)-tail])}, id)
+		return
+	}
+	st.event("message", b, id)
+}
+
+// units is how long a text is in UTF-16.
+func units(b []byte) (n int) {
+	for _, r := range string(b) {
+		n += utf16.RuneLen(r)
+	}
+	return n
 }
 
 func (st *stream) tell(name string, v any, id uint64) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"go.uber.org/goleak"
 
@@ -34,6 +35,9 @@ type reader struct {
 	lines  *bufio.Scanner
 	cancel context.CancelFunc
 	beats  int
+
+	message string // as it was told last
+	patches int    // that it was told by
 }
 
 const (
@@ -43,20 +47,20 @@ const (
 
 func (c *client) listen(id, last string) *reader {
 	c.t.Helper()
-	return c.stream(chatEvents, id, last)
+	return c.stream(chatEvents, id, last, "")
 }
 
 // follow listens to the inbox.
 func (c *client) follow() *reader {
 	c.t.Helper()
-	return c.stream(inboxEvents, "", "")
+	return c.stream(inboxEvents, "", "", "")
 }
 
-func (c *client) stream(path, id, last string) *reader {
+func (c *client) stream(path, id, last, query string) *reader {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	c.t.Cleanup(cancel)
-	req := c.request("GET", strings.Replace(path, "{chat}", id, 1), nil).WithContext(ctx)
+	req := c.request("GET", strings.Replace(path, "{chat}", id, 1)+query, nil).WithContext(ctx)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
@@ -93,11 +97,32 @@ func (r *reader) next() (heard, bool) {
 			if err := json.Unmarshal([]byte(value), &h.data); err != nil {
 				r.t.Fatalf("%q: %v", value, err)
 			}
+			switch h.name {
+			case "message":
+				r.message = value
+			case "patch":
+				r.patch(value)
+			}
 		case strings.HasPrefix(line, ":"):
 			r.beats++
 		}
 	}
 	return h, false
+}
+
+// patch changes the message as the page does.
+func (r *reader) patch(value string) {
+	r.t.Helper()
+	var p struct {
+		Head, Tail int
+		Part       string
+	}
+	if err := json.Unmarshal([]byte(value), &p); err != nil {
+		r.t.Fatal(err)
+	}
+	old := utf16.Encode([]rune(r.message))
+	r.message = string(utf16.Decode(old[:p.Head])) + p.Part + string(utf16.Decode(old[len(old)-p.Tail:]))
+	r.patches++
 }
 
 // until reads to the first event of a name and returns everything up to it.
@@ -256,6 +281,48 @@ func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
 	text, _ := json.Marshal(h.data["blocks"])
 	if h.id != "" || h.data["live"] != true || !strings.Contains(string(text), "half a sent") || strings.Contains(string(text), "stale") {
 		t.Errorf("the first frame that came through: %+v", h)
+	}
+}
+
+// A page that asks for patches has the same message after each as one that is told all of it.
+func TestAPatchMakesTheMessage(t *testing.T) {
+	b, s, c := serve(t, nil)
+	b.hold = true
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	ask := ana.ask(id)
+	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": ask.ToolCallID, "approved": true})
+	running := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	whole, patched := ana.stream(chatEvents, id, "", "?nodes=1"), ana.stream(chatEvents, id, "", "?nodes=1&patches=1")
+	whole.until("message")
+	patched.until("message")
+	texts := []string{"half a sentence", "half a sentence that goes on 😀", "half a sentence that goes on 😁", "half a sentence that goes on 😁 and\n\n- a list", "half a \"quoted\" 😁 & <b>", "é", "ĩ", ""}
+	for _, text := range texts {
+		if err := s.Edit(t.Context(), webChat(id), running.Turn.Shown, card.View(running, running.Turn, card.Live{Text: text}), agent.Progress); err != nil {
+			t.Fatal(err)
+		}
+		whole.until("message")
+		for before := patched.message; patched.message == before; {
+			if h, ok := patched.next(); !ok || h.name != "message" && h.name != "patch" {
+				t.Fatalf("%q: %+v", text, h)
+			}
+		}
+		if patched.message != whole.message {
+			t.Errorf("%q:\n%s\n%s", text, patched.message, whole.message)
+		}
+	}
+	if patched.patches < len(texts)-1 {
+		t.Errorf("of %d changes %d came as patches", len(texts), patched.patches)
+	}
+	// Another message is told as such, and not as a change of this one.
+	ana.say(id, "another message")
+	for _, r := range []*reader{whole, patched} {
+		for h := r.until("message"); h[len(h)-1].data["text"] != "another message"; h = r.until("message") {
+		}
+	}
+	if patched.message != whole.message {
+		t.Errorf("%s\n%s", patched.message, whole.message)
 	}
 }
 

@@ -42,6 +42,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/frames"
 	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/adapters/web/push"
 	"github.com/nodhq/nod/adapters/web/session"
@@ -98,6 +99,7 @@ type Server struct {
 	chats     *sessionCache
 	waiting   *inbox.List
 	push      *push.Sender
+	frames    *frames.Frames
 	noticed   chan chat.ID // in which something waits, or no longer
 	page      page
 	uploads   chan struct{}        // places of this process
@@ -137,6 +139,7 @@ func New(c Config) (*Server, error) {
 			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
+	s.frames = frames.New(c.Shelf, framesChat(), time.Now)
 	s.push = push.New(push.Config{Shelf: c.Shelf, Load: s.load, Who: s.deviceOf, To: questionsAt, Client: c.Push, Logger: c.Logger})
 	if s.handler, err = s.guard(s.routes()); err != nil {
 		return nil, err
@@ -153,6 +156,11 @@ func (s *Server) Run(ctx context.Context) error {
 		s.streams.Go(func() { _ = door.Check(ctx) }) // the log tells what is wrong before anybody signs in
 	}
 	s.streams.Go(func() { s.push.Run(ctx) })
+	s.streams.Go(func() {
+		if err := s.frames.Run(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("what other replicas show cannot be heard; there an answer grows in steps of seconds", "err", err)
+		}
+	})
 	s.tellNoticed(ctx)
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
 	s.end()

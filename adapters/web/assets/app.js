@@ -223,13 +223,19 @@
     loadChats();
   }
   function listen(here, seq) {
-    const src = here.source = new EventSource(`/api/v1/chats/${here.id}/events?nodes=1&after=${seq}`);
+    const src = here.source = new EventSource(`/api/v1/chats/${here.id}/events?nodes=1&patches=1&after=${seq}`);
+    let told = ""; // the message that was told last, which a patch changes
     src.onopen = () => { if (chat === here) $("link").textContent = ""; };
     src.onerror = () => {
       if (chat !== here) return;
       $("link").textContent = src.readyState === EventSource.CLOSED ? W.gone : W.offline;
     };
-    src.addEventListener("message", e => { if (chat === here) upsert(JSON.parse(e.data)); });
+    const tell = json => { told = json; if (chat === here) upsert(JSON.parse(json)); };
+    src.addEventListener("message", e => tell(e.data));
+    src.addEventListener("patch", e => {
+      const p = JSON.parse(e.data);
+      tell(told.slice(0, p.head) + p.part + told.slice(told.length - p.tail));
+    });
     src.addEventListener("turn_done", () => { if (chat === here) loadChats(); });
   }
 

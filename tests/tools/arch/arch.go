@@ -65,6 +65,7 @@ const (
 	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
 	whyMetrics  = "numbers and traces lie around the engine's ports, so that no room below knows of them"
 	whyInbox    = "what waits is a list of chats: how a card looks and who asks is package web's"
+	whyFrames   = "what it carries is bytes: what a message looks like is package web's"
 	whyPush     = "a push is a question and a device: who may see it and who has signed in is package web's"
 	whyStretch  = "a key is made of a secret, and of nothing else"
 	whySession  = "who somebody is does not depend on what they want: pages, routes and what a person may do are package web's and the engine's"
@@ -74,7 +75,7 @@ const (
 var (
 	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/person", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent/standing", "core/agent/elicit", "core/agent/live", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
-	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/inbox", "adapters/web/push", "adapters/web/session", "adapters/web/signin", "adapters/web/stretch", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
+	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/frames", "adapters/web/inbox", "adapters/web/push", "adapters/web/session", "adapters/web/signin", "adapters/web/stretch", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
@@ -113,7 +114,8 @@ var (
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
 		{"adapters/discord/components", []string{"adapters/surface", "adapters/discord/ids", "core/chat", "core/text", "core/render", "core/agent/turn", "core/agent/form"}, true, whyEncoder},
-		{"adapters/web", append([]string{"adapters/surface", "adapters/web/inbox", "adapters/web/markdown", "adapters/web/push", "adapters/web/session", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web", append([]string{"adapters/surface", "adapters/web/frames", "adapters/web/inbox", "adapters/web/markdown", "adapters/web/push", "adapters/web/session", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web/frames", []string{"core/chat"}, false, whyFrames},
 		{"adapters/web/inbox", []string{"core/agent", "core/agent/turn", "core/chat"}, false, whyInbox},
 		{"adapters/web/push", []string{"adapters/surface", "core/agent/turn", "core/backoff", "core/chat", "core/text"}, false, whyPush},
 		{"adapters/web/stretch", nil, false, whyStretch},

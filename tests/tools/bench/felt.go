@@ -47,7 +47,7 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 	if err := inAll(ctx, threads, 1); err != nil { // the first of everything is dearer
 		return nil, err
 	}
-	before := len(p.slack.Deliveries())
+	before, start := len(p.slack.Deliveries()), time.Now()
 	var mu sync.Mutex
 	var posts, decisions, acks []time.Duration
 	var all sync.WaitGroup
@@ -67,6 +67,8 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 		})
 	}
 	all.Wait()
+	count, _, _ := p.calls(start)
+	b.say("P7 to P9, %s, %d replica(s): calls %s", source, replicas, shown(count))
 	for _, d := range p.slack.Deliveries()[before:] {
 		if a := d.Attempts()[0]; a.Failed == "" && (d.Event == "app_mention" || d.Type == "interactive") {
 			acks = append(acks, a.Acked.Sub(a.At))
@@ -77,6 +79,17 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 		of   []time.Duration
 	}{{"P7", acks}, {"P8", posts}, {"P9", decisions}} {
 		b.say("%s, %s, %d replica(s): p50 %s p99 %s of %d", row.name, source, replicas, fine(percentile(row.of, .5)), fine(percentile(row.of, .99)), len(row.of))
+	}
+	if os.Getenv("ZZ") != "" {
+		for _, c := range p.slack.Calls() {
+			if c.At.After(start) {
+				fmt.Println(c.At.Sub(start), c.Method, c.Values["ts"], c.Values["thread_ts"], c.Values["user"])
+			}
+		}
+		for _, d := range p.slack.Deliveries()[before:] {
+			a := d.Attempts()[0]
+			fmt.Println("delivery", d.Type, d.Event, a.At.Sub(start), a.Acked.Sub(a.At))
+		}
 	}
 	return measured{"P7": fine(percentile(acks, .99)), "P8": fine(percentile(posts, .5)), "P9": fine(percentile(decisions, .5))}, errors.Join(errs...)
 }
@@ -182,6 +195,10 @@ func paged(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if err := p.call(ctx, "", "/api/v1/sessions", `{"name":"Ana"}`, &session); err != nil {
 		return nil, err
 	}
+	idle, err := p.costs(ctx, func() error { return sleep(ctx, 10*time.Second) })
+	if err != nil {
+		return nil, err
+	}
 	var got []string
 	for i, n := range append([]int{answerTokens}, words...) { // the first of everything is dearer
 		var chat struct {
@@ -190,25 +207,21 @@ func paged(ctx context.Context, b *bench, replicas int) (measured, error) {
 		if err := p.call(ctx, session.Key, "/api/v1/chats", "", &chat); err != nil {
 			return nil, err
 		}
-		before, err := p.info(ctx, "stats", "total_net_input_bytes")
-		if err != nil {
-			return nil, err
-		}
 		at := "/api/v1/chats/" + chat.ID
-		if err := p.call(ctx, session.Key, at+"/messages", fmt.Sprintf(`{"text":"say it in %d words","delivery":"1"}`, n), nil); err != nil {
-			return nil, err
-		}
-		if err := p.answered(ctx, session.Key, at+"/events?after=0"); err != nil {
-			return nil, err
-		}
-		text := n * len(token(0))
-		after, err := p.info(ctx, "stats", "total_net_input_bytes")
+		c, err := p.costs(ctx, func() error {
+			if err := p.call(ctx, session.Key, at+"/messages", fmt.Sprintf(`{"text":"say it in %d words","delivery":"1"}`, n), nil); err != nil {
+				return err
+			}
+			return p.answered(ctx, session.Key, at+"/events?after=0")
+		})
 		if err != nil {
 			return nil, err
 		}
-		b.say("P20: %d words: %d bytes of text, %d bytes into Redis", n, text, after-before)
+		text := int64(n * len(token(0)))
+		sent := c.sent - int64(float64(idle.sent)*c.took.Seconds()/idle.took.Seconds())
+		b.say("P20: %d words: %d bytes of text, %d bytes into Redis in %s, %d more as in any such time", n, text, sent, ms(c.took), c.sent-sent)
 		if i > 0 {
-			got = append(got, fmt.Sprintf("%.2f × (%.0f KB)", float64(after-before)/float64(text), float64(text)/1000))
+			got = append(got, fmt.Sprintf("%.2f × (%d KB)", part(sent, text), text/1000))
 		}
 	}
 	return measured{"P20": strings.Join(got, " / ")}, nil

@@ -293,6 +293,7 @@ func part[N int64 | time.Duration](a, of N) float64 { return float64(a) / float6
 // cost is what something took.
 type cost struct {
 	commands, bytes, held int64
+	sent                  int64 // of the bytes, those to Redis
 	cpu, took             time.Duration
 }
 
@@ -305,7 +306,7 @@ func (p *process) costs(ctx context.Context, do func() error) (c cost, err error
 		out, errs[2] = p.info(ctx, "stats", "total_net_output_bytes")
 		c.held, errs[3] = p.info(ctx, "memory", "used_memory_dataset")
 		c.cpu, errs[4] = p.cpu()
-		c.bytes = in + out
+		c.bytes, c.sent = in+out, in
 		return c, errors.Join(errs[:]...)
 	}
 	before, err := now()
@@ -318,5 +319,5 @@ func (p *process) costs(ctx context.Context, do func() error) (c cost, err error
 	}
 	took := time.Since(start)
 	after, err := now()
-	return cost{after.commands - before.commands, after.bytes - before.bytes, after.held - before.held, after.cpu - before.cpu, took}, err
+	return cost{after.commands - before.commands, after.bytes - before.bytes, after.held - before.held, after.sent - before.sent, after.cpu - before.cpu, took}, err
 }
