@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -50,6 +52,7 @@ type presence struct {
 
 	mu        sync.Mutex
 	pending   map[blocks.Place]string // statuses that Slack is to be told
+	waited    map[blocks.Place]bool   // those of them that there was no room for
 	sent      map[blocks.Place]string // those that it was told last
 	newTitles map[blocks.Place]string // titles that threads are to get
 	sending   map[blocks.Place]bool   // whose statuses are on their way
@@ -59,7 +62,7 @@ type presence struct {
 const maxPlaces = 4096 // bounds what is remembered; what is forgotten is told once more
 
 func newPresence(a *Adapter) *presence {
-	p := &presence{a: a, pending: map[blocks.Place]string{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, sending: map[blocks.Place]bool{}, kick: make(chan struct{}, 1)}
+	p := &presence{a: a, pending: map[blocks.Place]string{}, waited: map[blocks.Place]bool{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, sending: map[blocks.Place]bool{}, kick: make(chan struct{}, 1)}
 	p.status.name, p.titles.name, p.prompt.name = "the agent's status", "a thread's title", "suggested prompts"
 	return p
 }
@@ -176,6 +179,15 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 }
 
 func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wait time.Duration) {
+	var waited bool
+	p.locked(func() {
+		waited = p.waited[at]
+		delete(p.waited, at)
+	})
+	if waited && status != slack.AgentSessionStatusActive && !p.stands(ctx, at, status) {
+		p.locked(func() { p.told(at, status) })
+		return 0
+	}
 	err := p.a.makeCall(ctx, calls.New(calls.Status, at.Team, "", agent.Progress), func() error {
 		p.locked(func() { delete(p.sent, at) }) // nobody knows until the answer, and what comes meanwhile must be told after it
 		ctx, cancel := context.WithTimeout(ctx, extraTimeout)
@@ -184,6 +196,7 @@ func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wa
 		return err
 	})
 	if pe, ok := errors.AsType[*agent.PlatformError](err); ok && (pe.Kind == agent.FaultBusy || pe.Kind == agent.FaultLater) {
+		p.locked(func() { p.waited[at] = true })
 		return max(pe.RetryAfter, time.Millisecond)
 	}
 	p.status.refuse(p.a, err)
@@ -191,14 +204,26 @@ func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wa
 		if err == nil { // else not worth a second try: the next state comes soon
 			p.remember(at, status)
 		}
-		if p.pending[at] == status { // else a newer one came meanwhile
-			delete(p.pending, at)
-		}
+		p.told(at, status)
 	})
 	if err == nil {
 		p.giveTitle(ctx, at)
 	}
 	return 0
+}
+
+// told notes that a status needs no telling any more, unless a newer one came meanwhile. p.mu is held.
+func (p *presence) told(at blocks.Place, status string) {
+	if p.pending[at] == status {
+		delete(p.pending, at)
+	}
+}
+
+// stands reports whether a status that waited is still the thread's: another replica may have gone on with it, and said so before this one had room.
+func (p *presence) stands(ctx context.Context, at blocks.Place, status string) bool {
+	s, err := p.a.Engine.Session(ctx, at.Chat())
+	t := cmp.Or(s.Turn, s.Last)
+	return err != nil || t == nil || statuses[card.View(s, t, card.Live{}).State] == status
 }
 
 const (

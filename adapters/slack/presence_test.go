@@ -15,6 +15,8 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -70,6 +72,49 @@ func TestPresenceWaitsItsTurn(t *testing.T) {
 	r.edit(ref, asking("b"), agent.Progress)
 	if wait := r.presence.round(r.ctx); wait != 0 || !slices.Equal(r.told(), []string{"suspended"}) {
 		t.Errorf("wait %s, told %q", wait, r.told())
+	}
+}
+
+// stood is an engine whose log says how the chat stands.
+type stood struct {
+	deaf
+	as turn.Session
+}
+
+func (s *stood) Session(context.Context, chat.ID) (turn.Session, error) { return s.as, nil }
+
+// What waited for room may not be true any more: another replica went on with the thread, and had its own say.
+func TestPresenceThatWaitedIsLookedAtAgain(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	log := &stood{}
+	r.Adapter.Engine = log
+	status := r.place.Team + "/agents.sessions.setStatus"
+	ref := r.post(answering("a"))
+	for _, c := range []struct {
+		say   string
+		stand turn.Session
+		draw  render.Message
+		told  []string
+	}{
+		{"the turn is over", turn.Session{Last: &turn.Turn{End: turn.Answered}}, answering("b"), nil},
+		{"it works", turn.Session{Turn: &turn.Turn{}}, answering("c"), []string{"processing"}},
+		{"it works, and does not wait any more", turn.Session{Turn: &turn.Turn{}}, asking("d"), nil},
+		{"nothing is known of it", turn.Session{}, asking("e"), []string{"suspended"}},
+		{"it works, but nobody draws it any more", turn.Session{Turn: &turn.Turn{}}, finished("f"), []string{"active"}},
+	} {
+		before := len(r.told())
+		log.as = c.stand
+		r.budget.wait(status, time.Second)
+		r.edit(ref, c.draw, agent.Progress)
+		if wait := r.presence.round(r.ctx); wait == 0 || len(r.told()) > before {
+			t.Errorf("%s: it does not wait", c.say)
+		}
+		if wait := r.presence.round(r.ctx); wait > 0 || !slices.Equal(r.told()[before:], c.told) {
+			t.Errorf("%s: told %q, want %q", c.say, r.told()[before:], c.told)
+		}
+		if r.presence.round(r.ctx); len(r.told()) != before+len(c.told) || len(r.presence.pending) > 0 {
+			t.Errorf("%s: told again, %q", c.say, r.told()[before:])
+		}
 	}
 }
 

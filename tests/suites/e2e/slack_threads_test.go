@@ -247,13 +247,17 @@ func stop(t *testing.T, o *office) {
 func nativeStop(t *testing.T, o *office) {
 	th := o.mention(t, `call box__slow {"native":true}`)
 	ts := th.asking(1)
+	status := func(is string) func() bool {
+		return func() bool { x, _ := o.Session(th.channel, th.root); return x.Status == is }
+	}
+	th.until("it waits", status("suspended")) // the replica that asks says so, and the other one may have the click
 	th.click(ana, ts, "Allow once")
 	until(t, "the tool has begun", func() bool { return count(o.ran(t, "slow"), `{"native":true}`) == 1 })
-	th.until("Slack shows its button", func() bool { x, _ := o.Session(th.channel, th.root); return x.Status == "processing" })
+	th.until("Slack shows its button", status("processing"))
 	o.StopAgent(ana, th.channel, th.root)
 	th.done(ts, "Stopped by Ana")
 	until(t, "the server has cancelled it", func() bool { return o.ledger.Count("slow", "cancelled") == 1 })
-	th.until("the session is over", func() bool { x, _ := o.Session(th.channel, th.root); return x.Status == "active" })
+	th.until("the session is over", status("active"))
 }
 
 // Slash commands carry no thread: they answer privately and act where it is clear what is meant.
