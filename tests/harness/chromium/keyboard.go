@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"context"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -27,8 +28,12 @@ func Type(ctx context.Context, keys string) error {
 	return nil
 }
 
-// Insert puts text into a field at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key.
+// Insert puts text into a field at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key. It waits
+// until the page's script runs, as people do: Enter before that is a new line.
 func Insert(ctx context.Context, field chromedp.CSS, text string) error {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.readyState === "complete"`, chromedp.WithPollingTimeout(time.Minute))); err != nil {
+		return err
+	}
 	if err := chromedp.Do(ctx, chromedp.Focus(field)); err != nil {
 		return err
 	}
