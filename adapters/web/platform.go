@@ -44,8 +44,13 @@ func (s *Server) Post(_ context.Context, _ chat.ID, key chat.PostKey, _ render.M
 	return chat.MessageRef(key), nil
 }
 
-// Edit shows the message as it stands to every open stream of the chat. Frames may be lost; the log's next entry repairs that.
+// Edit shows the message as it stands to every open stream of the chat. Frames may be lost; the log's next entry repairs that. Of a turn that is over
+// the log says all.
 func (s *Server) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, _ agent.Urgency) error {
+	if m.State != render.Working && m.State != render.Waiting {
+		s.frames.Forget(id)
+		return nil
+	}
 	f := frame{Ref: string(ref)}
 	f.State, f.Blocks, f.Choices = draw(m)
 	b, _ := json.Marshal(f) // texts, numbers and times always marshal

@@ -19,6 +19,7 @@ import (
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // heard is one event as a reader of the stream gets it.
@@ -281,6 +282,16 @@ func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
 	text, _ := json.Marshal(h.data["blocks"])
 	if h.id != "" || h.data["live"] != true || !strings.Contains(string(text), "half a sent") || strings.Contains(string(text), "stale") {
 		t.Errorf("the first frame that came through: %+v", h)
+	}
+	for state, frames := range map[render.State]int{render.Working: 1, render.Waiting: 1, render.Done: 0} {
+		m := card.View(running, running.Turn, card.Live{})
+		m.State = state
+		if err := s.Edit(t.Context(), webChat(id), running.Turn.Shown, m, agent.Final); err != nil {
+			t.Fatal(err)
+		}
+		if late, err := s.frames.Follow(t.Context(), webChat(id)); err != nil || len(late.Own) != frames {
+			t.Errorf("%s: who comes now is shown %d frames, %v", state, len(late.Own), err)
+		}
 	}
 }
 

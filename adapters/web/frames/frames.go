@@ -147,6 +147,13 @@ func (f *Frames) Show(ctx context.Context, id chat.ID, frame []byte) error {
 	return f.shelf.PublishLive(ctx, id, msg)
 }
 
+// Forget lets go of what was drawn last in a chat: the log says all of it.
+func (f *Frames) Forget(id chat.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drawn.Remove(id)
+}
+
 // catchUp sends what was drawn too soon after the frame before, unless it was sent meanwhile.
 func (f *Frames) catchUp(ctx context.Context, id chat.ID, d *drawn) {
 	f.mu.Lock()

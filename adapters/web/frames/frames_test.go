@@ -153,6 +153,10 @@ func TestAPageOfTheSameReplicaSeesTheNewestAtOnce(t *testing.T) {
 		if late := open(t, f); late.look() != frame(9) {
 			t.Errorf("who comes later sees %q", late.look())
 		}
+		f.Forget(here)
+		if late := open(t, f); late.look() != "" {
+			t.Errorf("who comes when it is over sees %q", late.look())
+		}
 	})
 }
 
