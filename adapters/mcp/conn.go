@@ -252,7 +252,8 @@ func (c *conn) exitError(err error) error {
 // down.
 func (c *conn) notified(n mcp.JSONRPCNotification) {
 	switch n.Method {
-	case mcp.MethodNotificationToolsListChanged:
+	case mcp.MethodNotificationToolsListChanged,
+		mcp.MethodNotificationSubscriptionsAcknowledged: // from now on we are told; what changed since the tools were read, nobody told us
 		c.toolsChanged()
 	case string(mcp.MethodNotificationCancelled):
 		c.withdrawn(n.Params)
@@ -294,8 +295,8 @@ func number(v any) float64 {
 // listenAgain is the wait before a stream of list_changed is opened again.
 var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4, Most: 30 * time.Second}
 
-// listen keeps a stream of list_changed open, as 2026-07-28 wants it. Each time that it ended the tools are listed anew: nobody listened
-// meanwhile, and where the server is gone that shows it.
+// listen keeps a stream of list_changed open, as 2026-07-28 wants it. Each time that it ended the tools are listed anew: where the server is gone
+// that shows it.
 func (c *conn) listen() {
 	defer c.tasks.Done()
 	for quick := 0; ; quick++ {

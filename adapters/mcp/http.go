@@ -27,7 +27,7 @@ type tripper struct {
 	// lost hears that the stream of notifications, once open, cannot be opened again: the server was restarted
 	// or is gone. (A stale session is answered with 404, or with 400 by servers that do it wrong.)
 	lost func(error)
-	// missed hears that the stream was opened again: notifications may have been lost.
+	// missed hears that the stream is open, for the first time or again: of what changed before nobody told.
 	missed    func()
 	listening atomic.Bool
 	moved     sync.Map // where the server sent other requests than calls: from address to *url.URL
@@ -102,7 +102,8 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.lost(errStatus(resp.StatusCode))
 		}
 	case kind == "text/event-stream":
-		if listen && t.listening.Swap(true) {
+		if listen {
+			t.listening.Store(true)
 			t.missed()
 		}
 		resp.Body = readCloser{newLines(resp.Body, true), resp.Body}

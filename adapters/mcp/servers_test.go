@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -212,6 +214,37 @@ func TestAChangedToolIsNotRun(t *testing.T) {
 	})
 }
 
+// What changes after the tools were read, and before the server can tell anybody, is found when it can.
+func TestAChangeThatNobodyWasToldOf(t *testing.T) {
+	for _, kind := range []string{kindHTTP, "stateless"} {
+		t.Run(kind, func(t *testing.T) {
+			s := mcpserver.New("tools", ledger(t))
+			opts := stateful
+			if kind == "stateless" {
+				opts = nil
+			}
+			h := s.ServeHTTP(t, opts...)
+			changed := make(chan struct{})
+			var streams atomic.Int32
+			h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == string(mcp.MethodSubscriptionsListen) {
+					streams.Add(1)
+					<-changed
+				}
+				return false
+			})
+			m := start(t, map[string]Server{"files": {URL: h.URL}})
+			old := spec(t, m, "files", "mutable").Tool
+			s.Change()
+			close(changed)
+			eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old })
+			if streams.Load() == 0 {
+				t.Error("there was no stream to wait for")
+			}
+		})
+	}
+}
+
 // An announced change counts from the announcement, not from when we have read the new list.
 func TestACallWaitsForAnAnnouncedList(t *testing.T) {
 	s := mcpserver.New("x", ledger(t))
@@ -359,7 +392,7 @@ func TestMissingToolsAreLogged(t *testing.T) {
 	list(t, m)
 	c := connOf(m)
 	c.toolsChanged()
-	eventually(t, m, "files", func() bool { return c.read.Load() == 1 })
+	eventually(t, m, "files", func() bool { n := c.announce.Load(); return n > 0 && c.read.Load() == n })
 	for says, tools := range map[string]string{"they protect nothing": "tools=[wirte]", "no card shows what changes": "tools=[raed]"} {
 		if got := log.String(); strings.Count(got, says) != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, tools) {
 			t.Errorf("the log says:\n%s", got)

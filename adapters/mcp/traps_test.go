@@ -193,7 +193,7 @@ func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
 	for range burst {
 		c.notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: mcp.MethodNotificationToolsListChanged}})
 	}
-	eventually(t, m, "files", func() bool { lists++; return c.read.Load() == burst })
+	eventually(t, m, "files", func() bool { lists++; return c.read.Load() >= burst })
 	if lists >= burst {
 		t.Errorf("%d lists for one burst of %d", lists, burst)
 	}

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 func TestLinesReplaceWhatIsTooLong(t *testing.T) {
@@ -184,5 +186,34 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	}
 	if got := clean("ab about"); got != "ab about" {
 		t.Errorf("short values blot out words: %q", got)
+	}
+}
+
+// Whenever the stream of notifications opens, also for the first time, something may have changed of which nobody was told.
+func TestEachStreamThatOpensMayHaveMissedSomething(t *testing.T) {
+	ends := make(chan struct{}, 3)
+	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+		}
+		ends <- struct{}{}
+	}), "/mcp")
+	missed := 0
+	client, next := newHTTPClient(Server{}, func(err error) { t.Errorf("lost: %v", err) }, func() { missed++ })
+	defer next.CloseIdleConnections()
+	for want, method := range []string{http.MethodPost, http.MethodGet, http.MethodGet} {
+		req, err := http.NewRequestWithContext(t.Context(), method, h.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ends
+		_ = res.Body.Close()
+		if missed != want {
+			t.Errorf("after %d requests something may have been missed %d times", want+1, missed)
+		}
 	}
 }
