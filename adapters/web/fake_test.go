@@ -29,6 +29,7 @@ type bot struct {
 	logs     map[chat.ID][]turn.Entry
 	watch    map[chat.ID][]chan struct{}
 	live     map[chat.ID][]chan []byte
+	deaf     int // how many of those who want to listen are refused
 	sessions map[string][]byte
 	lists    map[string][]chat.Listed
 	people   map[string][]byte
@@ -557,6 +558,10 @@ func (b *bot) PublishLive(_ context.Context, id chat.ID, frame []byte) error {
 func (b *bot) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.deaf > 0 {
+		b.deaf--
+		return nil, errDown
+	}
 	c := make(chan []byte, 16)
 	b.live[id] = append(b.live[id], c)
 	if tell, ok := ctx.Value(listens{}).(func()); ok {

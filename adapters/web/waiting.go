@@ -117,10 +117,7 @@ func (s *Server) notice(id chat.ID) {
 // tellNoticed passes on what was noticed until ctx ends, as long as somebody looks at an inbox: a turn that nobody follows there costs nothing.
 func (s *Server) tellNoticed(ctx context.Context) {
 	var wanted time.Time
-	heard, err := s.Shelf.Live(ctx, inboxChat())
-	if err != nil && ctx.Err() == nil {
-		s.Logger.Warn("what other replicas want to know cannot be heard; their inboxes are a minute late", "err", err)
-	}
+	heard := s.subscribe(ctx, inboxChat(), "what other replicas want to know cannot be heard; their inboxes are a minute late")
 	hear := func(b []byte, ok bool) {
 		if !ok {
 			heard = nil

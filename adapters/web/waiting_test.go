@@ -185,6 +185,35 @@ func TestNobodyIsToldWhatNobodyLooksAt(t *testing.T) {
 	})
 }
 
+// A store that is away while nod starts costs nothing once it is back.
+func TestReplicasAreHeardOnceTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBot()
+		s, err := New(Config{Listen: "127.0.0.1:8080", Engine: b, Settings: b, Log: b, Shelf: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.deaf = 7
+		ctx, end := context.WithCancel(t.Context())
+		go func() { _ = s.Run(ctx) }()
+		time.Sleep(time.Minute)
+		b.mu.Lock()
+		if len(b.live[framesChat()]) != 1 || len(b.live[inboxChat()]) != 1 {
+			t.Errorf("heard are %d and %d", len(b.live[framesChat()]), len(b.live[inboxChat()]))
+		}
+		b.deaf = 1 << 30
+		b.mu.Unlock()
+		end()
+		synctest.Wait()
+
+		ctx, end = context.WithCancel(t.Context())
+		go s.subscribe(ctx, inboxChat(), "it is away")
+		synctest.Wait()
+		end() // it does not go on trying
+		synctest.Wait()
+	})
+}
+
 // A stream ends with the session that opened it.
 func TestInboxEndsWithTheSession(t *testing.T) {
 	_, _, c := serve(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })

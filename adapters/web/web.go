@@ -49,6 +49,7 @@ import (
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -139,7 +140,7 @@ func New(c Config) (*Server, error) {
 			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
-	s.frames = frames.New(c.Shelf, framesChat(), time.Now)
+	s.frames = frames.New(c.Shelf, framesChat())
 	s.push = push.New(push.Config{Shelf: c.Shelf, Load: s.load, Who: s.deviceOf, To: questionsAt, Client: c.Push, Logger: c.Logger})
 	if s.handler, err = s.guard(s.routes()); err != nil {
 		return nil, err
@@ -157,9 +158,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.streams.Go(func() { s.push.Run(ctx) })
 	s.streams.Go(func() {
-		if err := s.frames.Run(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("what other replicas show cannot be heard; there an answer grows in steps of seconds", "err", err)
-		}
+		s.frames.Run(ctx, s.subscribe(ctx, framesChat(), "what other replicas show cannot be heard; there an answer grows in steps of seconds"))
 	})
 	s.tellNoticed(ctx)
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
@@ -168,6 +167,20 @@ func (s *Server) Run(ctx context.Context) error {
 	s.streams.Wait()
 	return nil
 }
+
+// subscribe listens to what replicas tell each other until ctx ends, as soon as it can: the store may be away just now.
+func (s *Server) subscribe(ctx context.Context, at chat.ID, without string) <-chan []byte {
+	for failures := 0; ; failures++ {
+		heard, err := s.Shelf.Live(ctx, at)
+		if err == nil || ctx.Err() != nil {
+			return heard
+		}
+		s.Logger.Warn(without, "err", err)
+		_ = backoff.Wait(ctx, subscribeAgain.After(failures))
+	}
+}
+
+var subscribeAgain = backoff.Exponential{First: 100 * time.Millisecond, Most: 30 * time.Second}
 
 // hostOf is the host of an address with or without a port, without the brackets of IPv6.
 func hostOf(address string) string {

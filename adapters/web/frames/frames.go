@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -45,7 +44,6 @@ type Frames struct {
 	shelf Shelf
 	by    string  // this process
 	wants chat.ID // where replicas say what they show. It has no log
-	now   func() time.Time
 
 	mu      sync.Mutex
 	drawn   *lru.Cache[chat.ID, *drawn]
@@ -63,24 +61,20 @@ type drawn struct {
 }
 
 // New makes a process's part. Replicas tell each other in wants what they show.
-func New(shelf Shelf, wants chat.ID, now func() time.Time) *Frames {
+func New(shelf Shelf, wants chat.ID) *Frames {
 	kept, _ := lru.New[chat.ID, *drawn](most) // it fails for no size only
-	return &Frames{shelf: shelf, by: rand.Text()[:4], wants: wants, now: now, drawn: kept, readers: map[chat.ID]map[*Reader]bool{}}
+	return &Frames{shelf: shelf, by: rand.Text()[:6], wants: wants, drawn: kept, readers: map[chat.ID]map[*Reader]bool{}}
 }
 
-// Run hears what other replicas show until ctx ends. Without it they see little of what this one draws.
-func (f *Frames) Run(ctx context.Context) error {
-	heard, err := f.shelf.Live(ctx, f.wants)
-	if err != nil {
-		return err
-	}
+// Run takes in what other replicas say in wants until ctx ends. Without it they see little of what this one draws.
+func (f *Frames) Run(ctx context.Context, said <-chan []byte) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case b, ok := <-heard:
+			return
+		case b, ok := <-said:
 			if !ok {
-				return errors.New("the subscription ended")
+				return
 			}
 			f.hear(ctx, string(b))
 		}
@@ -107,7 +101,7 @@ func (f *Frames) want(ctx context.Context, id chat.ID, inStep bool) error {
 		f.mu.Unlock()
 		return nil
 	}
-	d.until = f.now().Add(wanted)
+	d.until = time.Now().Add(wanted)
 	if inStep {
 		f.mu.Unlock()
 		return nil
@@ -130,7 +124,7 @@ func (f *Frames) Show(ctx context.Context, id chat.ID, frame []byte) error {
 		f.drawn.Add(id, d)
 	}
 	d.last = frame
-	now, pace := f.now(), seldom
+	now, pace := time.Now(), seldom
 	if now.Before(d.until) {
 		pace = often
 	}
@@ -169,7 +163,7 @@ func (f *Frames) catchUp(ctx context.Context, id chat.ID, d *drawn) {
 
 // next is the last frame as it is sent, after who sends it, its number, and how many bytes of the frame before stand before and after it.
 func (f *Frames) next(d *drawn) []byte {
-	d.n, d.at, d.waiting = d.n+1, f.now(), false
+	d.n, d.at, d.waiting = d.n+1, time.Now(), false
 	head, tail := 0, 0
 	if d.n > 1 {
 		head, tail = Same(d.sent, d.last)
@@ -278,7 +272,7 @@ func (r *Reader) Read(ctx context.Context, msg []byte) []byte {
 
 // ask says that this replica shows the chat, unless it did a moment ago.
 func (r *Reader) ask(ctx context.Context, every time.Duration) {
-	if now := r.f.now(); now.Sub(r.asked) >= every {
+	if now := time.Now(); now.Sub(r.asked) >= every {
 		r.asked = now
 		_ = r.f.shelf.PublishLive(ctx, r.f.wants, fmt.Appendf(nil, "%s %s %d %s", r.f.by, r.by, r.n, r.id)) // it asks again
 	}

@@ -78,11 +78,14 @@ func (s *shelf) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 // replica is one process, which runs until the test ends.
 func replica(t *testing.T, s *shelf) *Frames {
 	t.Helper()
-	f := New(s, wants, time.Now)
+	f := New(s, wants)
+	said, err := s.Live(t.Context(), wants)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var running sync.WaitGroup
-	running.Go(func() { _ = f.Run(t.Context()) })
+	running.Go(func() { f.Run(t.Context(), said) })
 	t.Cleanup(running.Wait)
-	synctest.Wait()
 	return f
 }
 
@@ -289,9 +292,6 @@ func TestAShelfThatIsDown(t *testing.T) {
 		}
 		if err := f.Show(t.Context(), here, []byte("{}")); !errors.Is(err, s.down) {
 			t.Errorf("showing: %v", err)
-		}
-		if err := New(s, wants, time.Now).Run(t.Context()); !errors.Is(err, s.down) {
-			t.Errorf("hearing what others show: %v", err)
 		}
 	})
 }
