@@ -49,10 +49,11 @@ var kinds = map[string]string{
 	"a halt":          "do 0: write\nhalt\nresume\ndo 1: read",
 }
 
-// TestCrashMatrix kills the replica that talks to Redis before and after each of its writes to a connection, and loses the reply to each, in every
-// kind of turn. The oracle is that of the simulation. The normal run takes a third of the points, -matrix all of them.
+// TestCrashMatrix kills the replica that talks to Redis before and after each of its writes to a connection, loses the reply to each, and from there on
+// takes Redis away from everybody for longer than a lease, in every kind of turn. The oracle is that of the simulation. The normal run takes a fifth of
+// the points, -matrix all of them.
 func TestCrashMatrix(t *testing.T) {
-	every := 3
+	every := 5
 	switch {
 	case *matrix:
 		every = 1
@@ -64,7 +65,7 @@ func TestCrashMatrix(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			writes := point(t, kind, 0, none, seen)
 			for at := 1; at <= writes; at++ {
-				for _, what := range []fault{killedBefore, killedAfter, replyLost} {
+				for _, what := range []fault{killedBefore, killedAfter, replyLost, awayBefore, awayAfter} {
 					if points++; (points+at)%every != 0 { // so that each fault befalls some write of each sort
 						continue
 					}
@@ -92,6 +93,10 @@ func point(t *testing.T, kind string, at int, what fault, seen map[string]bool) 
 		}})
 		s.redis.locked(func() {
 			s.redis.at, s.redis.what = at, what
+			s.redis.leave = func() {
+				s.redis.away = time.Now().Add(3 * lease / 2)
+				s.patients.Go(func() { s.away(0) })
+			}
 			s.redis.kill = func(replica string) {
 				s.patients.Go(func() {
 					s.tell("%s is killed", replica)

@@ -481,7 +481,7 @@ func (s *story) sets(tool, ask string) {
 // breaks is something that breaks.
 func (s *story) breaks() {
 	r := s.some(s.rng)
-	switch s.rng.IntN(6) {
+	switch s.rng.IntN(7) {
 	case 0, 1:
 		s.killed(r)
 	case 2, 3:
@@ -496,11 +496,23 @@ func (s *story) breaks() {
 		by := time.Duration(s.rng.IntN(int(4*time.Second))) - 2*time.Second
 		s.tell("Redis's clock is set by %v", by)
 		s.redis.locked(func() { s.redis.ahead += by })
+	case 6:
+		s.away(time.Duration(s.rng.IntN(int(2 * lease))))
 	}
+}
+
+// away is that nobody reaches Redis for a while.
+func (s *story) away(d time.Duration) {
+	s.tell("Redis is away for %v", d)
+	s.redis.locked(func() { s.redis.away = later(s.redis.away, time.Now().Add(d)) })
+	s.redis.cut("")
 }
 
 // killed kills a replica, and starts another one.
 func (s *story) killed(r *Replica) {
+	var away time.Duration
+	s.redis.locked(func() { away = time.Until(s.redis.away) })
+	<-time.After(away) // a replica does not start without it
 	s.tell("%s is killed", r.Name)
 	s.redis.locked(func() { s.redis.dead[r.Name] = true })
 	r.Kill()
@@ -543,14 +555,16 @@ func (s *story) run() {
 			<-time.After(time.Duration(s.rng.IntN(int(4 * time.Second))))
 		}
 	}
+	s.redis.locked(func() { s.redis.away = time.Time{} })
+	for _, r := range s.alive {
+		r.Gate.Resume()
+	}
+	<-time.After(2 * time.Second) // the library repeats for a second what it could not reach
 	s.tell("nothing breaks any more")
 	s.mu.Lock()
 	s.calm = true
 	s.mu.Unlock()
 	s.redis.locked(func() { s.redis.rate = 0 })
-	for _, r := range s.alive {
-		r.Gate.Resume()
-	}
 	s.beside.Wait()
 	s.afterHalt()
 	s.afterPages()

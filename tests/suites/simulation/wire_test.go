@@ -30,7 +30,7 @@ type redis struct {
 	rng     *rand.Rand
 	rate    float64 // of faults, for each write to a connection
 	quiet   int     // while replicas start, nothing befalls anybody
-	down    bool
+	away    time.Time // until then nobody reaches it
 	ahead   time.Duration // of the bubble's clock
 	dead    map[string]bool
 	conns   map[*conn]string
@@ -41,6 +41,7 @@ type redis struct {
 	at      int                      // the write that a fault befalls, in TestCrashMatrix
 	what    fault                    // which
 	kill    func(replica string)
+	leave   func()
 	tell    func(format string, a ...any)
 }
 
@@ -52,10 +53,12 @@ const (
 	killedBefore
 	killedAfter
 	replyLost
+	awayBefore // for everybody, for longer than a lease
+	awayAfter
 )
 
 func (f fault) String() string {
-	return [...]string{"none", "killed before", "killed after", "reply lost"}[f]
+	return [...]string{"none", "killed before", "killed after", "reply lost", "away before", "away after"}[f]
 }
 
 var errCut = errors.New("the connection broke (simulated)")
@@ -85,7 +88,7 @@ func (r *redis) dial(replica string) func(context.Context, string, string) (net.
 	return func(context.Context, string, string) (net.Conn, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.down || r.dead[replica] {
+		if time.Now().Before(r.away) || r.dead[replica] {
 			return nil, errCut
 		}
 		c := &conn{r: r, who: replica, news: make(chan struct{}, 1)}
@@ -129,16 +132,20 @@ func (r *redis) befalls(who string, cmds [][]string) (f fate, wait time.Duration
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.dead[who]:
+	case r.dead[who] || time.Now().Before(r.away):
 		return dropped, 0, 0
 	case r.quiet > 0:
 		return passes, 0, 0
 	case r.counts(cmds) && r.writes == r.at && r.what != none:
-		if r.what != replyLost {
+		switch r.what {
+		case killedBefore, killedAfter:
 			r.dead[who] = true
 			r.kill(who)
+		case awayBefore, awayAfter:
+			r.leave()
+		default:
 		}
-		if r.what == killedBefore {
+		if r.what == killedBefore || r.what == awayBefore {
 			return dropped, 0, 0
 		}
 		return lost, 0, 0
