@@ -28,9 +28,9 @@ type redis struct {
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	rate    float64 // of faults, for each write to a connection
-	quiet   int     // while replicas start, nothing befalls anybody
-	away    time.Time // until then nobody reaches it
+	rate    float64       // of faults, for each write to a connection
+	quiet   int           // while replicas start, nothing befalls anybody
+	away    time.Time     // until then nobody reaches it
 	ahead   time.Duration // of the bubble's clock
 	dead    map[string]bool
 	conns   map[*conn]string
