@@ -257,8 +257,8 @@ func (r *Reader) Read(ctx context.Context, msg []byte) []byte {
 		r.by, r.n, r.asked = by, 0, time.Time{}
 	}
 	switch {
-	case n == 1:
-		head, tail = 0, 0
+	case n == 1: // they may not know that this one reads
+		head, tail, r.asked = 0, 0, time.Time{}
 	case n != r.n+1 || head > len(r.frame) || tail > len(r.frame)-head:
 		r.n = 0
 		r.ask(ctx, askWhole)

@@ -187,6 +187,26 @@ func TestAPageOfAnotherReplicaSeesItGrow(t *testing.T) {
 	})
 }
 
+func TestTheNextTurnIsSeenToGrowFromItsBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		a, b := replica(t, s), replica(t, s)
+		p := open(t, b)
+		for range 3 {
+			p.seen = nil
+			for i := range 20 {
+				show(t, a, frame(i))
+				time.Sleep(100 * time.Millisecond)
+				p.look()
+			}
+			if len(p.seen) < 7 {
+				t.Errorf("of the two seconds of a turn it saw %d frames", len(p.seen))
+			}
+			a.Forget(here)
+		}
+	})
+}
+
 // What a replica shows is asked for anew, and forgotten when nobody asks.
 func TestNobodyIsToldMuchWhoDoesNotShowIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
