@@ -254,7 +254,7 @@ func (r *Reader) Read(ctx context.Context, msg []byte) []byte {
 		return nil
 	}
 	if by != r.by { // from now on only they are asked: whoever drew it before would say how it was
-		r.by, r.n, r.asked = by, 0, time.Time{}
+		r.by, r.n = by, 0
 	}
 	switch {
 	case n == 1: // they may not know that this one reads
