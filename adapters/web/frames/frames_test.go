@@ -329,7 +329,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		if got := p.Read(t.Context(), []byte("x 1 0 0\nabc")); string(got) != "abc" {
 			t.Errorf("a whole one: %q", got)
 		}
-		for _, msg := range []string{"x 2 2 2\nlonger than what it changes", "x 2 -1 3\n", "x 2 3 -1\n", "x 2 9223372036854775807 1\n"} {
+		for _, msg := range []string{"x 2 2 2\nlonger than what it changes", "x 2 -1 3\n", "x 2 3 -1\n", "y 2 1 1\nanother's", "x 2 9223372036854775807 1\n"} {
 			_ = p.Read(t.Context(), []byte("x 1 0 0\nabc"))
 			if got := p.Read(t.Context(), []byte(msg)); got != nil {
 				t.Errorf("%q: %q", msg, got)
