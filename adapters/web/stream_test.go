@@ -252,16 +252,23 @@ func TestStreamForALatecomer(t *testing.T) {
 	}
 }
 
-func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
+// atWork is a chat whose call was asked about, as it stood then, and runs now.
+func atWork(t *testing.T) (b *bot, s *Server, ana *client, id string, asking, running turn.Session) {
+	t.Helper()
 	b, s, c := serve(t, nil)
 	b.hold = true
-	ana := c.as("Ana")
-	id := ana.chat()
+	ana = c.as("Ana")
+	id = ana.chat()
 	ana.say(id, "write hello")
 	ask := ana.ask(id)
-	asking := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	stands := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }
+	asking = stands()
 	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": ask.ToolCallID, "approved": true})
-	running := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	return b, s, ana, id, asking, stands()
+}
+
+func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
+	b, s, ana, id, asking, running := atWork(t)
 	r := ana.listen(id, "")
 	r.until("message")
 
@@ -297,14 +304,7 @@ func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
 
 // A page that asks for patches has the same message after each as one that is told all of it.
 func TestAPatchMakesTheMessage(t *testing.T) {
-	b, s, c := serve(t, nil)
-	b.hold = true
-	ana := c.as("Ana")
-	id := ana.chat()
-	ana.say(id, "write hello")
-	ask := ana.ask(id)
-	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": ask.ToolCallID, "approved": true})
-	running := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	_, s, ana, id, _, running := atWork(t)
 	whole, patched := ana.stream(chatEvents, id, "", "?nodes=1"), ana.stream(chatEvents, id, "", "?nodes=1&patches=1")
 	whole.until("message")
 	patched.until("message")
