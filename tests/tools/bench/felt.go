@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -44,29 +43,19 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 	}
 	defer p.close()
 	threads := p.threads(chats)
-	if err := inAll(ctx, threads, 1); err != nil { // the first of everything is dearer
+	if err := inAll(ctx, threads, 1, nil); err != nil { // the first of everything is dearer
 		return nil, err
 	}
 	before, start := len(p.slack.Deliveries()), time.Now()
 	var mu sync.Mutex
 	var posts, decisions, acks []time.Duration
-	var all sync.WaitGroup
-	errs := make([]error, len(threads))
-	for i, t := range threads {
-		all.Go(func() {
-			for range each {
-				if errs[i] = t.turn(ctx); errs[i] != nil {
-					return
-				}
-				posted, decided := t.shown()
-				mu.Lock()
-				posts = append(posts, posted.Sub(t.asked)-firstToken-slackTakes)
-				decisions = append(decisions, decided.Sub(t.clicked)-slackTakes)
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
+	err = inAll(ctx, threads, each, func(t *talk) {
+		posted, decided := t.shown()
+		mu.Lock()
+		defer mu.Unlock()
+		posts = append(posts, posted.Sub(t.asked)-firstToken-slackTakes)
+		decisions = append(decisions, decided.Sub(t.clicked)-slackTakes)
+	})
 	count, _, _ := p.calls(start)
 	b.say("P7 to P9, %s, %d replica(s): calls %s", source, replicas, shown(count))
 	for _, d := range p.slack.Deliveries()[before:] {
@@ -80,18 +69,7 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 	}{{"P7", acks}, {"P8", posts}, {"P9", decisions}} {
 		b.say("%s, %s, %d replica(s): p50 %s p99 %s of %d", row.name, source, replicas, fine(percentile(row.of, .5)), fine(percentile(row.of, .99)), len(row.of))
 	}
-	if os.Getenv("ZZ") != "" {
-		for _, c := range p.slack.Calls() {
-			if c.At.After(start) {
-				fmt.Println(c.At.Sub(start), c.Method, c.Values["ts"], c.Values["thread_ts"], c.Values["user"])
-			}
-		}
-		for _, d := range p.slack.Deliveries()[before:] {
-			a := d.Attempts()[0]
-			fmt.Println("delivery", d.Type, d.Event, a.At.Sub(start), a.Acked.Sub(a.At))
-		}
-	}
-	return measured{"P7": fine(percentile(acks, .99)), "P8": fine(percentile(posts, .5)), "P9": fine(percentile(decisions, .5))}, errors.Join(errs...)
+	return measured{"P7": fine(percentile(acks, .99)), "P8": fine(percentile(posts, .5)), "P9": fine(percentile(decisions, .5))}, err
 }
 
 // shown is when the last turn's message was first there, and when it first said what was decided.

@@ -151,7 +151,7 @@ func paced(ctx context.Context, b *bench, source string) (busy, took time.Durati
 	}
 	defer p.close()
 	threads := p.threads(chats)
-	if err := inAll(ctx, threads, 1); err != nil {
+	if err := inAll(ctx, threads, 1, nil); err != nil {
 		return 0, 0, err
 	}
 	before, err := p.cpu()
@@ -159,7 +159,7 @@ func paced(ctx context.Context, b *bench, source string) (busy, took time.Durati
 		return 0, 0, err
 	}
 	start := time.Now()
-	if err := inAll(ctx, threads, each); err != nil {
+	if err := inAll(ctx, threads, each, nil); err != nil {
 		return 0, 0, err
 	}
 	took = time.Since(start)
@@ -182,8 +182,8 @@ func (p *process) threads(n int) []*talk {
 	return all
 }
 
-// inAll has n turns in each thread, all threads at once.
-func inAll(ctx context.Context, threads []*talk, n int) error {
+// inAll has n turns in each thread, all threads at once, and looks at each with over, where there is one.
+func inAll(ctx context.Context, threads []*talk, n int, over func(*talk)) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(threads))
 	for i, t := range threads {
@@ -191,6 +191,9 @@ func inAll(ctx context.Context, threads []*talk, n int) error {
 			for range n {
 				if errs[i] = t.turn(ctx); errs[i] != nil {
 					return
+				}
+				if over != nil {
+					over(t)
 				}
 			}
 		})
@@ -267,7 +270,7 @@ func growth(ctx context.Context, b *bench, replicas int) (measured, error) {
 	var first cost
 	got := measured{}
 	for i := 1; i <= late+some; i += some {
-		c, err := p.costs(ctx, func() error { return inAll(ctx, []*talk{t}, some) })
+		c, err := p.costs(ctx, func() error { return inAll(ctx, []*talk{t}, some, nil) })
 		if err != nil {
 			return nil, err
 		}
