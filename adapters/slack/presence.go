@@ -51,18 +51,23 @@ type presence struct {
 	prompt feature
 
 	mu        sync.Mutex
-	pending   map[blocks.Place]string // statuses that Slack is to be told
-	waited    map[blocks.Place]bool   // those of them that there was no room for
+	pending   map[blocks.Place]untold // statuses that Slack is to be told
 	sent      map[blocks.Place]string // those that it was told last
 	newTitles map[blocks.Place]string // titles that threads are to get
 	sending   map[blocks.Place]bool   // whose statuses are on their way
 	kick      chan struct{}
 }
 
+// untold is a status that Slack is to be told; waited: there was no room for it.
+type untold struct {
+	status string
+	waited bool
+}
+
 const maxPlaces = 4096 // bounds what is remembered; what is forgotten is told once more
 
 func newPresence(a *Adapter) *presence {
-	p := &presence{a: a, pending: map[blocks.Place]string{}, waited: map[blocks.Place]bool{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, sending: map[blocks.Place]bool{}, kick: make(chan struct{}, 1)}
+	p := &presence{a: a, pending: map[blocks.Place]untold{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, sending: map[blocks.Place]bool{}, kick: make(chan struct{}, 1)}
 	p.status.name, p.titles.name, p.prompt.name = "the agent's status", "a thread's title", "suggested prompts"
 	return p
 }
@@ -90,8 +95,8 @@ func (p *presence) show(at blocks.Place, s render.State) {
 	switch {
 	case p.sent[at] == status && p.newTitles[at] == "":
 		delete(p.pending, at)
-	case len(p.pending) < maxPlaces || p.pending[at] != "":
-		p.pending[at] = status
+	case len(p.pending) < maxPlaces || p.pending[at].status != "":
+		p.pending[at] = untold{status: status}
 		kick(p.kick)
 	}
 }
@@ -151,7 +156,7 @@ const atOnce = 8
 
 // round tells what is pending and not on its way; the wait is for what there was no room for.
 func (p *presence) round(ctx context.Context) (wait time.Duration) {
-	now := map[blocks.Place]string{}
+	now := map[blocks.Place]untold{}
 	p.locked(func() {
 		for at, status := range p.pending {
 			if len(p.sending) < atOnce && !p.sending[at] && !p.status.off.Load() {
@@ -178,13 +183,9 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	return wait
 }
 
-func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wait time.Duration) {
-	var waited bool
-	p.locked(func() {
-		waited = p.waited[at]
-		delete(p.waited, at)
-	})
-	if waited && status != slack.AgentSessionStatusActive && !p.stands(ctx, at, status) {
+func (p *presence) tell(ctx context.Context, at blocks.Place, u untold) (wait time.Duration) {
+	status := u.status
+	if u.waited && status != slack.AgentSessionStatusActive && !p.stands(ctx, at, status) {
 		p.locked(func() { p.told(at, status) })
 		return 0
 	}
@@ -196,7 +197,11 @@ func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wa
 		return err
 	})
 	if pe, ok := errors.AsType[*agent.PlatformError](err); ok && (pe.Kind == agent.FaultBusy || pe.Kind == agent.FaultLater) {
-		p.locked(func() { p.waited[at] = true })
+		p.locked(func() {
+			if p.pending[at].status == status {
+				p.pending[at] = untold{status, true}
+			}
+		})
 		return max(pe.RetryAfter, time.Millisecond)
 	}
 	p.status.refuse(p.a, err)
@@ -214,7 +219,7 @@ func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wa
 
 // told notes that a status needs no telling any more, unless a newer one came meanwhile. p.mu is held.
 func (p *presence) told(at blocks.Place, status string) {
-	if p.pending[at] == status {
+	if p.pending[at].status == status {
 		delete(p.pending, at)
 	}
 }
