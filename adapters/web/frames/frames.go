@@ -95,50 +95,57 @@ func (f *Frames) hear(ctx context.Context, said string) {
 
 // want has another replica told what this one draws in a chat, for a while; inStep it has all frames so far.
 func (f *Frames) want(ctx context.Context, id chat.ID, inStep bool) error {
+	return f.send(ctx, id, func() []byte {
+		d, ok := f.drawn.Get(id)
+		if !ok {
+			return nil
+		}
+		d.until = time.Now().Add(wanted)
+		if inStep {
+			return nil
+		}
+		d.n = 0
+		return f.next(d)
+	})
+}
+
+// send sends what there is to be sent, if there is something. next has the lock.
+func (f *Frames) send(ctx context.Context, id chat.ID, next func() []byte) error {
 	f.mu.Lock()
-	d, ok := f.drawn.Get(id)
-	if !ok {
-		f.mu.Unlock()
-		return nil
-	}
-	d.until = time.Now().Add(wanted)
-	if inStep {
-		f.mu.Unlock()
-		return nil
-	}
-	d.n = 0
-	msg := f.next(d)
+	msg := next()
 	f.mu.Unlock()
+	if msg == nil {
+		return nil
+	}
 	return f.shelf.PublishLive(ctx, id, msg)
 }
 
 // Show shows a frame to whoever follows the chat, on whatever replica.
 func (f *Frames) Show(ctx context.Context, id chat.ID, frame []byte) error {
-	f.mu.Lock()
-	for r := range f.readers[id] {
-		r.show(frame)
-	}
-	d, ok := f.drawn.Get(id)
-	if !ok {
-		d = &drawn{}
-		f.drawn.Add(id, d)
-	}
-	d.last = frame
-	now, pace := time.Now(), seldom
-	if now.Before(d.until) {
-		pace = often
-	}
-	if wait := pace - now.Sub(d.at); d.n > 0 && wait > 0 {
+	return f.send(ctx, id, func() []byte {
+		for r := range f.readers[id] {
+			r.show(frame)
+		}
+		d, ok := f.drawn.Get(id)
+		if !ok {
+			d = &drawn{}
+			f.drawn.Add(id, d)
+		}
+		d.last = frame
+		now, pace := time.Now(), seldom
+		if now.Before(d.until) {
+			pace = often
+		}
+		wait := pace - now.Sub(d.at)
+		if d.n == 0 || wait <= 0 {
+			return f.next(d)
+		}
 		if !d.waiting {
 			d.waiting = true
 			time.AfterFunc(wait, func() { f.catchUp(context.WithoutCancel(ctx), id, d) })
 		}
-		f.mu.Unlock()
 		return nil
-	}
-	msg := f.next(d)
-	f.mu.Unlock()
-	return f.shelf.PublishLive(ctx, id, msg)
+	})
 }
 
 // Forget lets go of what was drawn last in a chat: the log says all of it.
@@ -150,15 +157,12 @@ func (f *Frames) Forget(id chat.ID) {
 
 // catchUp sends what was drawn too soon after the frame before, unless it was sent meanwhile.
 func (f *Frames) catchUp(ctx context.Context, id chat.ID, d *drawn) {
-	f.mu.Lock()
-	var msg []byte
-	if d.waiting {
-		msg = f.next(d)
-	}
-	f.mu.Unlock()
-	if msg != nil {
-		_ = f.shelf.PublishLive(ctx, id, msg) // whoever misses it asks
-	}
+	_ = f.send(ctx, id, func() []byte { // whoever misses it asks
+		if !d.waiting {
+			return nil
+		}
+		return f.next(d)
+	})
 }
 
 // next is the last frame as it is sent, after who sends it, its number, and how many bytes of the frame before stand before and after it.

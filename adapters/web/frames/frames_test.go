@@ -139,6 +139,16 @@ func frame(words int) string {
 	return `{"blocks":[{"markdown":"` + strings.Repeat("wörd ", words) + `"}],"choices":[]}`
 }
 
+// grow shows a message that grows by ten words a second, to a page that looks at each.
+func grow(t *testing.T, f *Frames, p *page, words int) {
+	t.Helper()
+	for i := range words {
+		show(t, f, frame(i))
+		time.Sleep(100 * time.Millisecond)
+		p.look()
+	}
+}
+
 func TestAPageOfTheSameReplicaSeesTheNewestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
@@ -168,11 +178,7 @@ func TestAPageOfAnotherReplicaSeesItGrow(t *testing.T) {
 		s := newShelf()
 		a, b := replica(t, s), replica(t, s)
 		p := open(t, b)
-		for i := range 300 {
-			show(t, a, frame(i))
-			time.Sleep(100 * time.Millisecond)
-			p.look()
-		}
+		grow(t, a, p, 300)
 		_, n := s.told(here)
 		if _, asked := s.told(wants); len(p.seen) < 90 || n > int(30*time.Second/often)+2 || asked > int(30*time.Second/askAgain)+2 {
 			t.Errorf("it saw %d frames in 30 s, of %d that were sent, and asked %d times", len(p.seen), n, asked)
@@ -194,11 +200,7 @@ func TestTheNextTurnIsSeenToGrowFromItsBeginning(t *testing.T) {
 		p := open(t, b)
 		for range 3 {
 			p.seen = nil
-			for i := range 20 {
-				show(t, a, frame(i))
-				time.Sleep(100 * time.Millisecond)
-				p.look()
-			}
+			grow(t, a, p, 20)
 			if len(p.seen) < 7 {
 				t.Errorf("of the two seconds of a turn it saw %d frames", len(p.seen))
 			}
