@@ -328,12 +328,7 @@ func staleAnswers(t *testing.T, status int, body string) (*Servers, *mcpserver.L
 	h := mcpserver.New("tools", l).ServeHTTP(t, stateful...)
 	m := start(t, map[string]Server{"files": {URL: h.URL}})
 	list(t, m)
-	srv := m.byName["files"]
-	srv.mu.Lock()
-	c := srv.conn
-	srv.mu.Unlock()
-	eventually(t, m, "files", func() bool { n := c.announce.Load(); return n > 0 && c.read.Load() == n }) // with its stream the tools are read once more
-	stale := c.client.GetSessionId()
+	stale := standing(t, m).client.GetSessionId()
 	sent := &atomic.Int32{}
 	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Header.Get("Mcp-Session-Id") != stale || r.Method != http.MethodPost {

@@ -160,6 +160,14 @@ func must(t *testing.T, m *Servers, server, name, args string) turn.Result {
 	return r
 }
 
+// standing waits until the server can tell of changes, and its tools were read since.
+func standing(t *testing.T, m *Servers) *conn {
+	t.Helper()
+	c := connOf(m)
+	eventually(t, m, "files", func() bool { n := c.announce.Load(); return n > 0 && c.read.Load() == n })
+	return c
+}
+
 // eventually waits for a change of a server's state until ok; it polls nothing.
 func eventually(t *testing.T, m *Servers, server string, ok func() bool) {
 	t.Helper()

@@ -390,9 +390,10 @@ func TestMissingToolsAreLogged(t *testing.T) {
 	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"},
 		Preview: map[string]string{"echo": "raed"}}})
 	list(t, m)
-	c := connOf(m)
+	c := standing(t, m)
+	was := c.read.Load()
 	c.toolsChanged()
-	eventually(t, m, "files", func() bool { n := c.announce.Load(); return n > 0 && c.read.Load() == n })
+	eventually(t, m, "files", func() bool { return c.read.Load() == was+1 })
 	for says, tools := range map[string]string{"they protect nothing": "tools=[wirte]", "no card shows what changes": "tools=[raed]"} {
 		if got := log.String(); strings.Count(got, says) != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, tools) {
 			t.Errorf("the log says:\n%s", got)

@@ -185,15 +185,12 @@ func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
 	s := mcpserver.New("x", ledger(t))
 	m := startWith(t, p, nil, map[string]Server{"files": {InProcess: s.InProcess}})
 	list(t, m)
-	srv := m.byName["files"]
-	srv.mu.Lock()
-	c := srv.conn
-	srv.mu.Unlock()
-	lists := 0
+	c := standing(t, m)
+	lists, was := 0, c.read.Load()
 	for range burst {
 		c.notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: mcp.MethodNotificationToolsListChanged}})
 	}
-	eventually(t, m, "files", func() bool { lists++; return c.read.Load() >= burst })
+	eventually(t, m, "files", func() bool { lists++; return c.read.Load() == was+burst })
 	if lists >= burst {
 		t.Errorf("%d lists for one burst of %d", lists, burst)
 	}

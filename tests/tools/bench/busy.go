@@ -208,7 +208,7 @@ func events(ctx context.Context, b *bench, replicas int) (measured, error) {
 		n = 100
 	}
 	forgetHeard()
-	p, err := programs(ctx, nod, max(replicas, 3), around{yaml: ""})
+	p, err := programs(ctx, nod, max(replicas, 3), around{})
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func mentions(ctx context.Context, b *bench, replicas int) (measured, error) {
 		n, within = 32, 900*time.Millisecond
 	}
 	forgetHeard()
-	p, err := programs(ctx, nod, replicas, around{yaml: "approvals: {timeout: 24h}\n"})
+	p, err := programs(ctx, nod, replicas, around{yaml: aDay})
 	if err != nil {
 		return nil, err
 	}

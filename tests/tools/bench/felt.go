@@ -36,7 +36,7 @@ func feltOf(ctx context.Context, b *bench, source string, replicas int) (measure
 		chats, each = 5, 1
 	}
 	p, err := programs(ctx, source, replicas, around{
-		yaml: "approvals: {timeout: 24h}\n", takes: slackTakes, pace: pace{first: firstToken, word: 10 * time.Millisecond},
+		yaml: aDay, takes: slackTakes, pace: pace{first: firstToken, word: 10 * time.Millisecond},
 	})
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func doubleClicks(ctx context.Context, b *bench, replicas int) (measured, error)
 	if b.quick {
 		n = 20
 	}
-	p, err := programs(ctx, nod, replicas, around{yaml: "approvals: {timeout: 24h}\n"})
+	p, err := programs(ctx, nod, replicas, around{yaml: aDay})
 	if err != nil {
 		return nil, err
 	}

@@ -54,8 +54,11 @@ const (
 // program is a world with one replica of a program, nod or the floor, that the repository has the source of. NOD_BENCH_LOG shows what it prints,
 // NOD_BENCH_METRICS is where it listens for a look at its profiles.
 func program(ctx context.Context, source string) (*process, error) {
-	return programs(ctx, source, 1, around{yaml: "approvals: {timeout: 24h}\n"})
+	return programs(ctx, source, 1, around{yaml: aDay})
 }
+
+// aDay is how long asks wait, so that none expires while something is measured.
+const aDay = "approvals: {timeout: 24h}\n"
 
 // around is what is beside a program, where that differs.
 type around struct {
