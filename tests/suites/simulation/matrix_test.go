@@ -93,10 +93,6 @@ func point(t *testing.T, kind string, at int, what fault, seen map[string]bool) 
 		}})
 		s.redis.locked(func() {
 			s.redis.at, s.redis.what = at, what
-			s.redis.leave = func() {
-				s.redis.away = time.Now().Add(3 * lease / 2)
-				s.patients.Go(func() { s.away(0) })
-			}
 			s.redis.kill = func(replica string) {
 				s.patients.Go(func() {
 					s.tell("%s is killed", replica)

@@ -41,7 +41,6 @@ type redis struct {
 	at      int                      // the write that a fault befalls, in TestCrashMatrix
 	what    fault                    // which
 	kill    func(replica string)
-	leave   func()
 	tell    func(format string, a ...any)
 }
 
@@ -142,7 +141,8 @@ func (r *redis) befalls(who string, cmds [][]string) (f fate, wait time.Duration
 			r.dead[who] = true
 			r.kill(who)
 		case awayBefore, awayAfter:
-			r.leave()
+			r.away = time.Now().Add(3 * lease / 2)
+			go r.cut("") // who calls has the lock
 		default:
 		}
 		if r.what == killedBefore || r.what == awayBefore {
