@@ -188,6 +188,7 @@ func (d *driver) tookPost(p postResult) {
 		}
 		d.shown = append(d.shown, shown)
 		d.last = p
+		d.withdraw()
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
 		d.tookGone(p.turn, p.err)

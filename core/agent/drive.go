@@ -275,6 +275,7 @@ func (d *driver) setFold(f fold) {
 	}
 	d.live.Forget(s)
 	d.session.Store(&s)
+	d.withdraw()
 	d.waiting.Answer(s)
 	if turnID(before) != turnID(s) || s.Turn != nil && before.Turn != nil && before.Turn.Step != s.Turn.Step {
 		d.live.Say("", "")
@@ -584,12 +585,17 @@ func (d *driver) stopActivities() {
 	for d.underWay > 0 { // a run that is not Finished is recovered by whoever drives next
 		(<-d.came)()
 	}
-	clear(d.editors)
-	d.last.sure = false // from now on somebody else may draw
-	if ev, news := d.showing(d.f.s); news {
+	ev, news := d.showing(d.f.s)
+	anew := stray{of: ev.Turn, ref: ev.Message} // whoever drives next may have taken it away already: it must not go on record
+	if ed := d.editors[ev.Turn]; ed != nil {
+		anew.keys = ed.perhaps
+	}
+	if news && anew.none() {
 		d.shown = append(d.shown, ev)
 	}
-	d.e.recordLate(d.id, d.f.head, slices.Concat(d.shown, d.results))
+	clear(d.editors)
+	d.last.sure = false // from now on somebody else may draw
+	d.e.recordLate(d.id, d.f.head, slices.Concat(d.shown, d.results), anew)
 	d.reply, d.results, d.shown = nil, nil, nil
 }
 

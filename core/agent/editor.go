@@ -180,33 +180,11 @@ func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID, last
 // takeBack takes away messages that were posted for a question which is over, or which is drawn where it stood after all: at ref, or whatever
 // was posted under these keys.
 func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
-	a, can := d.platform().(Annotator)
-	if !can {
-		return
-	}
 	ctx := d.ctx
 	d.takingBack++
 	d.begin(func() func() {
 		_, err := d.trying(ctx, "take away a question that is over", maxNoteTries, func(ctx context.Context) (chat.MessageRef, error) {
-			refs := []chat.MessageRef{ref}
-			if s, seeks := a.(Seeker); seeks {
-				for _, key := range keys {
-					found, _, err := s.Seek(ctx, d.id, PostKey(d.id, key))
-					if err != nil {
-						return "", err
-					}
-					refs = append(refs, found)
-				}
-			}
-			for _, ref := range refs {
-				if ref == "" || ref == stands {
-					continue
-				}
-				if err := a.Remove(ctx, d.id, ref); err != nil {
-					return "", err
-				}
-			}
-			return "", nil
+			return "", d.e.remove(ctx, d.id, stands, ref, keys...)
 		})
 		return func() {
 			d.takingBack--
@@ -214,6 +192,20 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 				d.e.Logger.Warn("a question that is over still stands below its answer", "chat", d.id, "message", ref, "err", err)
 			}
 		}
+	})
+}
+
+// withdraw takes away what was posted for a turn whose message is on record elsewhere by now: who drove before said so late. Of what the log
+// learns only as it takes ours, [Engine.write] sees to it.
+func (d *driver) withdraw() {
+	d.shown = slices.DeleteFunc(d.shown, func(ev turn.Event) bool {
+		late, is := ev.(turn.Shown)
+		t := d.f.s.TurnOf(late.Turn)
+		if !is || late.Message == "" || t == nil || t.Shown == "" || t.Shown == late.Message {
+			return false
+		}
+		d.takeBack(late.Message, t.Shown)
+		return true
 	})
 }
 

@@ -364,7 +364,7 @@ func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	if err == nil && got.Head.Seq > w.Known.Seq+uint64(len(w.Events)) { // facts are taken after what others recorded meanwhile, too
 		for _, k := range w.Events {
 			if late, is := k.Event.(turn.Shown); is && late.Message != "" && (got.Missing || slices.ContainsFunc(got.Entries, func(x turn.Entry) bool { return overtakes(x.Event, late) })) {
-				e.wg.Go(func() { e.removeStray(w.Chat, k.Op, late) })
+				e.wg.Go(func() { e.removeStray(w.Chat, stray{of: late.Turn, ref: late.Message, told: k.Op}) })
 			}
 		}
 	}
@@ -403,8 +403,9 @@ func brought(w Write, got Written) turn.Entry {
 	return entryOf(got.Entries, w.Events[0].Op)
 }
 
-// recordLate records, without a lease, the facts that a driver that is over still knows.
-func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
+// recordLate records, without a lease, the facts that a driver that is over still knows, and then takes away what it posted anew that is not
+// on record.
+func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event, anew stray) {
 	w := Write{Chat: id, Known: known}
 	op := OpID("w:" + mint())
 	for _, ev := range events {
@@ -412,23 +413,37 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 			w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
 		}
 	}
-	if len(w.Events) == 0 {
+	if len(w.Events) == 0 && anew.none() {
 		return
 	}
 	e.wg.Go(func() {
-		for try := 1; ; try++ { // what is known is kept while the process lives
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
-			_, err := e.append(ctx, w)
-			cancel()
-			if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
-				return
-			}
-			e.Logger.Warn("could not record what came late", "chat", id, "err", err)
-			if backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
-				return
-			}
+		if len(w.Events) > 0 {
+			e.insist(id, "could not record what came late", func(ctx context.Context) error {
+				_, err := e.append(ctx, w)
+				if errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
+					return nil
+				}
+				return err
+			})
 		}
+		e.removeStray(id, anew)
 	})
+}
+
+// insist does what only this process knows is to be done, while it lives.
+func (e *Engine) insist(id chat.ID, failed string, do func(context.Context) error) {
+	for try := 1; ; try++ {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
+		err := do(ctx)
+		cancel()
+		if pe, _ := errors.AsType[*PlatformError](err); err == nil || pe.Refuses() {
+			return
+		}
+		e.Logger.Warn(failed, "chat", id, "err", err)
+		if backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
+			return
+		}
+	}
 }
 
 // overtakes reports whether an event may be why nobody draws the message that this one tells of.
@@ -443,22 +458,55 @@ func overtakes(ev turn.Event, late turn.Shown) bool {
 	}
 }
 
-// removeStray takes away a turn's message that was posted while another driver posted one, or ended the turn where it stood: nobody draws it,
-// and what it says stays.
-func (e *Engine) removeStray(id chat.ID, op OpID, late turn.Shown) {
-	a, can := e.Platforms[id.Platform].(Annotator)
-	if !can {
+// stray is what was posted for a turn and nobody draws, where the log has the turn's message elsewhere. What it says stays.
+type stray struct {
+	of   turn.TurnID
+	ref  chat.MessageRef
+	keys []string // what it may have been posted under, where nobody answered
+	told OpID     // the write that told of it; empty: none did
+}
+
+func (s stray) none() bool { return s.ref == "" && len(s.keys) == 0 }
+
+// removeStray takes away a turn's message that was posted while another driver posted one, or ended the turn where it stood.
+func (e *Engine) removeStray(id chat.ID, s stray) {
+	if s.none() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(e.work, e.Lease)
-	defer cancel()
-	s, err := e.whenKnown(ctx, id, late.Turn, op) // the turn may be long over
-	if t := s.TurnOf(late.Turn); err == nil && t != nil && t.Shown != "" && t.Shown != late.Message {
-		err = a.Remove(ctx, id, late.Message)
+	e.insist(id, "a message in place of which another one stands could not be taken away", func(ctx context.Context) error {
+		known, err := e.whenKnown(ctx, id, s.of, s.told) // the turn may be long over
+		if t := known.TurnOf(s.of); err == nil && t != nil && t.Shown != "" {
+			err = e.remove(ctx, id, t.Shown, s.ref, s.keys...)
+		}
+		return err
+	})
+}
+
+// remove takes away a message, and whatever was posted under keys, but for the one that stands.
+func (e *Engine) remove(ctx context.Context, id chat.ID, stands, ref chat.MessageRef, keys ...string) error {
+	a, can := e.Platforms[id.Platform].(Annotator)
+	if !can {
+		return nil
 	}
-	if err != nil {
-		e.Logger.Warn("a message in place of which another one stands could not be taken away", "chat", id, "err", err)
+	refs := []chat.MessageRef{ref}
+	if s, seeks := a.(Seeker); seeks {
+		for _, key := range keys {
+			found, _, err := s.Seek(ctx, id, PostKey(id, key))
+			if err != nil {
+				return err
+			}
+			refs = append(refs, found)
+		}
 	}
+	for _, ref := range refs {
+		if ref == "" || ref == stands {
+			continue
+		}
+		if err := a.Remove(ctx, id, ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Now is about what the log would stamp, never later.

@@ -101,22 +101,28 @@ type world struct {
 	rooms     atomic.Int64
 	forms     sync.Mutex    // a person has one open at a time
 	streams   chan struct{} // room for streams of the web
-	lost      losses
+	record    record
 }
 
-// losses are what was logged of servers that cannot be used.
-type losses struct {
+// record is what the program logged last.
+type record struct {
 	mu   sync.Mutex
 	said []string
 }
 
-func (l *losses) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if strings.Contains(string(line), "not connected") {
-		l.said = append(l.said, string(line))
-	}
+const remembered = 200 // lines
+
+func (r *record) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said[max(0, len(r.said)+1-remembered):], string(line))
 	return len(line), nil
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.said, "")
 }
 
 // rules are how a world's policy differs from the usual one.
@@ -126,30 +132,30 @@ type rules func(*world, *permission.Policy)
 func openWorld(t testing.TB, tools []tool, change rules) *world {
 	t.Helper()
 	w := &world{t: t, pen: newPen(), ledger: &ledger{}, servers: map[string]*liar{}, sessions: map[person]*session{}, streams: make(chan struct{}, 6)}
-	quiet := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewTextHandler(&w.record, nil))
 	w.openPlaces(t)
 	configs := map[string]mcp.Server{}
 	for name, of := range byServer(tools) {
 		w.servers[name] = startLiar(t, name, callsItself(name), instructions(name), w.ledger, of)
 		configs[name] = mcp.Server{URL: w.servers[name].http.URL, Transport: "http", Timeout: 20 * time.Second}
 	}
-	servers := must(mcp.New(mcp.Config{Servers: configs, Log: slog.New(slog.NewTextHandler(&w.lost, &slog.HandlerOptions{Level: slog.LevelWarn}))}))(t)
+	servers := must(mcp.New(mcp.Config{Servers: configs, Log: log}))(t)
 	w.tools = servers
 	t.Cleanup(func() { _ = servers.Close() })
-	store := must(state.Open(t.Context(), state.Options{URL: harness.Lightest.Start(t), Replica: "attacked", Log: quiet}))(t)
+	store := must(state.Open(t.Context(), state.Options{URL: harness.Lightest.Start(t), Replica: "attacked", Log: log}))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	w.law, w.store = &law{p: w.policy(change)}, store
 	platforms := map[string]agent.Platform{web.Platform: nil}
 	w.engine = must(agent.New(agent.Config{
-		Log: store, Index: store, Leases: store, Model: w.pen, Tools: servers, Policies: w.law, Platforms: platforms, MaxDenials: 100, MaxSteps: 40, Logger: quiet,
+		Log: store, Index: store, Leases: store, Model: w.pen, Tools: servers, Policies: w.law, Platforms: platforms, MaxDenials: 100, MaxSteps: 40, Logger: log,
 	}))(t)
-	w.settings = must(settings.New(settings.Config{Engine: w.engine, Log: store, Index: store, Tools: servers, Platforms: platforms, Logger: quiet}))(t)
-	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: store, Shelf: store, AdminKeys: []string{adminKey}, Logger: quiet}))(t)
+	w.settings = must(settings.New(settings.Config{Engine: w.engine, Log: store, Index: store, Tools: servers, Platforms: platforms, Logger: log}))(t)
+	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: store, Shelf: store, AdminKeys: []string{adminKey}, Logger: log}))(t)
 	inSlack := must(slack.New(slack.Config{
-		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Logger: quiet,
+		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Logger: log,
 	}))(t)
 	inDiscord := must(discord.New(discord.Config{
-		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Shards: 1, Logger: quiet,
+		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Shards: 1, Logger: log,
 	}))(t)
 	w.platforms = platforms
 	platforms[web.Platform], platforms[slack.Platform], platforms[discord.Platform] = page, inSlack, inDiscord

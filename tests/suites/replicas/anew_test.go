@@ -52,3 +52,45 @@ func TestWhatAServerAsksIsPostedAnewByWhoDies(t *testing.T) {
 	w.Deliver(w.Replicas[1], w.Click(Ana, w.Await(chat.Leave, "touch")))
 	w.Over(0)
 }
+
+// Who posted a question anew loses the chat before that is on record, and lives on: it takes away what it posted, for whoever has the chat now
+// draws the question where it stood.
+func TestWhatIsPostedAnewByWhoLosesTheChat(t *testing.T) {
+	t.Parallel()
+	for name, answered := range map[string]bool{"it lands when another drives": true, "and nobody is told where it stands": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := New(t, Options{Parallel: true, Beside: true})
+			asked, land, never := w.Latch(), w.Latch(), w.Latch()
+			var posted, removed atomic.Bool
+			w.Platform.Trouble(func(op Op) (t Trouble) {
+				asks := slices.ContainsFunc(op.View.Blocks, func(b render.Block) bool { _, is := b.(render.Ask); return is })
+				switch {
+				case op.Post && asks && !posted.Swap(true):
+					asked.Open()
+					<-land.C()
+					if !answered {
+						t.Late = never.C()
+					}
+				case !op.Post && op.Lane == agent.Question && !posted.Load():
+					return Busy(time.Hour)
+				case !op.Post && op.Ref == "m2":
+					removed.Store(true)
+				}
+				return t
+			})
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			<-asked.C()
+			w.Replicas[0].Gate.Cut()
+			second := w.Start()
+			allow := w.Await(chat.AllowOnce, "write")
+			settled(w) // it has looked for what may have been posted
+			w.Replicas[0].Gate.Heal()
+			land.Open()
+			w.Until("it came, and is taken away", func() bool { return removed.Load() && len(w.Platform.Messages(Room)) == 1 })
+			w.Deliver(second, w.Click(Ana, allow))
+			has(w, "what stands there", w.Over(0), "All done.")
+		})
+	}
+}

@@ -199,6 +199,13 @@ func TestAPostThatComesAfterTheChatWasLost(t *testing.T) {
 	w.Start()
 	first := w.Over(0)
 	w.Replicas[0].Gate.Heal()
+	land.Open()
+	w.Until("it is there, and taken away", secondIsGone(w))
+	equal(w, "what is left", w.Text(0), first)
+}
+
+// secondIsGone reports whether a second message that comes from now on was taken away.
+func secondIsGone(w *World) func() bool {
 	var taken atomic.Bool
 	w.Platform.Trouble(func(op Op) Trouble {
 		if !op.Post && op.Ref == "m2" {
@@ -206,8 +213,26 @@ func TestAPostThatComesAfterTheChatWasLost(t *testing.T) {
 		}
 		return Trouble{}
 	})
+	return func() bool { return taken.Load() && len(w.Platform.Messages(Room)) == 1 }
+}
+
+// The post of whoever lost the chat lands, and is on record, while whoever has it now posts another: that one is taken away.
+func TestAPostThatLandsWhereAnotherIsOnRecord(t *testing.T) {
+	t.Parallel()
+	w := New(t, Options{Parallel: true, Beside: true})
+	asked, land := late(w, func(op Op) bool { return op.Post })
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked.C()
+	w.Replicas[0].Gate.Cut()
+	askedAgain, landAgain := late(w, func(op Op) bool { return op.Post })
+	w.Start()
+	<-askedAgain.C()
+	w.Replicas[0].Gate.Heal()
 	land.Open()
-	w.Until("it is there, and taken away", func() bool { return taken.Load() && len(w.Platform.Messages(Room)) == 1 })
+	first := w.Over(0)
+	gone := secondIsGone(w)
+	landAgain.Open()
+	w.Until("the second came, and is taken away", gone)
 	equal(w, "what is left", w.Text(0), first)
 }
 
