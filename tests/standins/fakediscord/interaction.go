@@ -115,6 +115,25 @@ func (d *Delivery) Failed() bool {
 	return d.err != nil
 }
 
+// Insist does what people do who read that an interaction failed: the same again, at most three times in all. What cannot be done again was
+// taken when it was done before.
+func Insist(ctx context.Context, act func() (*Delivery, error)) (d *Delivery, err error) {
+	for range 3 {
+		again, refused := act()
+		if refused != nil && d != nil {
+			return d, nil
+		}
+		if refused != nil {
+			return nil, refused
+		}
+		d = again
+		if _, err = d.Wait(ctx); err == nil || !d.Failed() {
+			break
+		}
+	}
+	return d, err
+}
+
 // Token is the interaction's token, for tests that answer themselves.
 func (d *Delivery) Token() string { return d.token }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/core/chat"
@@ -63,20 +62,12 @@ func (k *strand) shot(m fakediscord.Message) shot {
 
 func (k *strand) press(t testing.TB, who person, on shot, b button) {
 	t.Helper()
-	for over := time.Now().Add(patience); ; { // whom nobody answers clicks again: on a machine so busy that the program gave up, too
-		d, err := k.w.discord.Press(inDiscord[who], k.thread, on.ref, b.discord)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-		_, err = d.Wait(ctx)
-		cancel()
-		if err == nil {
-			return
-		}
-		if time.Now().After(over) {
-			t.Fatal(err)
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := fakediscord.Insist(ctx, func() (*fakediscord.Delivery, error) {
+		return k.w.discord.Press(inDiscord[who], k.thread, on.ref, b.discord)
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

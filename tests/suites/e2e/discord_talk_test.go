@@ -193,14 +193,12 @@ func (k *talk) insist(user, id, label string) {
 // clickOld presses on an earlier version of a message, which the person still has on their screen.
 func (k *talk) clickOld(user, id string, version int, label string) *fakediscord.Delivery {
 	k.t.Helper()
-	d, err := k.ClickStale(user, k.room, id, version, label)
-	return k.answered(d, err)
+	return k.acted(func() (*fakediscord.Delivery, error) { return k.ClickStale(user, k.room, id, version, label) })
 }
 
 func (k *talk) press(user, id string, b fakediscord.Button) *fakediscord.Delivery {
 	k.t.Helper()
-	d, err := k.Press(user, k.room, id, b)
-	return k.answered(d, err)
+	return k.acted(func() (*fakediscord.Delivery, error) { return k.Press(user, k.room, id, b) })
 }
 
 // answered waits until an interaction is answered. One that nobody answers in three seconds has failed, which people see.
@@ -217,12 +215,23 @@ func (k *talk) answered(d *fakediscord.Delivery, err error) *fakediscord.Deliver
 	return d
 }
 
+// acted is what somebody did, once it is answered: on a busy machine perhaps not the first time.
+func (k *talk) acted(act func() (*fakediscord.Delivery, error)) *fakediscord.Delivery {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
+	defer cancel()
+	d, err := fakediscord.Insist(ctx, act)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return d
+}
+
 // slash gives a command in the chat and waits until it is answered.
 func (k *talk) slash(user, verb string, options map[string]any) *fakediscord.Delivery {
 	k.t.Helper()
 	k.there()
-	d, err := k.Slash(user, k.room, "nod", verb, options)
-	return k.answered(d, err)
+	return k.acted(func() (*fakediscord.Delivery, error) { return k.Slash(user, k.room, "nod", verb, options) })
 }
 
 // private is what somebody was told alone so far: beside the chat's messages, and in direct ones.

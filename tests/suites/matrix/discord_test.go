@@ -173,18 +173,14 @@ func (d *discordDoors) knock(c cell, s, other *scene, r role) (say string, err e
 		return "", d.forge(c, s, r, channel, thread, message, button)
 	}
 	was := len(d.Seen(r.user.Key, thread))
-	var click *fakediscord.Delivery
-	if c.Door == discordSlash {
-		click, err = d.Slash(r.user.Key, thread, "nod", "stop", nil)
-	} else {
-		click, err = d.Press(r.user.Key, thread, message, button)
-	}
-	if err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithTimeout(d.Context(), patience)
 	defer cancel()
-	if _, err = click.Wait(ctx); err != nil || mayBe(c, r) || d.mute(c, r) || again(c, r, s) {
+	if _, err = fakediscord.Insist(ctx, func() (*fakediscord.Delivery, error) {
+		if c.Door == discordSlash {
+			return d.Slash(r.user.Key, thread, "nod", "stop", nil)
+		}
+		return d.Press(r.user.Key, thread, message, button)
+	}); err != nil || mayBe(c, r) || d.mute(c, r) || again(c, r, s) {
 		return "", err
 	}
 	return "told in private", d.Wait(ctx, func() bool { return len(d.Seen(r.user.Key, thread)) > was })
