@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +62,31 @@ func TestAClickIsRecordedAndSettled(t *testing.T) {
 	}
 	if strings.Contains(p.log.String(), d.Token()) {
 		t.Error("the log holds the interaction's token")
+	}
+}
+
+// Discord takes its time for what one person is told: another one's click on the same message is answered meanwhile.
+func TestASlowAnswerHoldsUpNobodyElse(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	hold := make(chan struct{})
+	defer close(hold)
+	p.FailWhen(fakediscord.Callback, func(c fakediscord.Call) *fakediscord.Fault {
+		if fmt.Sprint(c.Body["type"]) == strconv.Itoa(answerMessage) {
+			return &fakediscord.Fault{Hold: hold}
+		}
+		return nil
+	})
+	for range 3 {
+		if _, err := p.Press(p.ana, thread, card, fakediscord.Button{ID: "nod:details:no-such"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.until("Ana is served", func() bool { return p.a.in.clicks.Taken() > 0 })
+	p.press(p.ben, thread, card, "nod:allow_once:tok")
+	onlyOne[chat.Clicked](p)
+	if strings.Count(p.log.String(), "a private answer did not arrive") == 3 {
+		t.Error("Ben waited until all that Ana was told was given up")
 	}
 }
 

@@ -129,6 +129,49 @@ func TestWhoMayNotDecideIsToldSoAndNothingIsRecorded(t *testing.T) {
 	}
 }
 
+// Slack takes its time for what one person is told or shown. A click is not kept waiting by that, of another person on the same message or of
+// the same one: it would not be acknowledged in time.
+func TestASlowAnswerHoldsUpNoClick(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		users  []string
+		choice chat.Choice
+	}{
+		"another is refused":           {"response_url", []string{"UGUEST"}, chat.AllowOnce},
+		"who others are is not known":  {"users.info", []string{"UNEW1", "UNEW2", "UNEW3"}, chat.AllowOnce},
+		"the same person opens a form": {"views.open", []string{"UANA"}, chat.DenyReason},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, overSocket).connected()
+			for _, user := range c.users {
+				if strings.HasPrefix(user, "UNEW") {
+					sc.slack.AddUser(fakeslack.User{ID: user, Name: "Nell"})
+				}
+			}
+			root, ts := sc.thread()
+			sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
+			sc.press("UANA", "C1", ts, buttonFor(chat.AllowChat, "first")) // who she is is known from here on
+			only[chat.Clicked](sc)
+			hold, asked := make(chan struct{}), make(chan struct{}, 9)
+			defer close(hold)
+			sc.slack.FailWhen(c.method, func(fakeslack.Call) *fakeslack.Fault {
+				asked <- struct{}{}
+				return &fakeslack.Fault{Hold: hold}
+			})
+			for _, user := range c.users {
+				if _, err := sc.slack.Press(user, "C1", ts, buttonFor(c.choice, "tok")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-asked
+			sc.press("UANA", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+			if all := sc.ledger.got(); len(all) != 2 {
+				t.Errorf("taken: %+v; the log:\n%s", all, sc.log)
+			}
+		})
+	}
+}
+
 func TestGuestsMayStopAndWithTheSettingDecide(t *testing.T) {
 	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.External = true }).connected()
 	_, ts := sc.thread()

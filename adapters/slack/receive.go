@@ -33,6 +33,7 @@ const (
 // intake is what an adapter keeps of what comes in: the field in of Adapter. Its zero value is ready, and closed until listen opens it.
 type intake struct {
 	lanes    surface.Lanes
+	afters   surface.Lanes // what is done once it is acknowledged: no acknowledgement waits for that
 	people   people
 	groups   userGroups
 	answered surface.Once // trigger_ids of clicks and slash commands
@@ -79,10 +80,16 @@ func (a *Adapter) receive(d inbound.Delivery, ack func(receipt, error)) bool {
 		r, err := a.served(ctx, d)
 		cancel()
 		ack(r, err)
-		if err == nil && r.after != nil {
-			ctx, cancel = context.WithTimeout(context.Background(), afterWithin)
+		if err != nil || r.after == nil {
+			return
+		}
+		after := func() {
+			ctx, cancel := context.WithTimeout(context.Background(), afterWithin)
 			defer cancel()
 			r.after(ctx)
+		}
+		if !a.in.afters.Put(d.Lane(), after) {
+			after()
 		}
 	})
 }

@@ -29,6 +29,8 @@ const (
 
 // listen takes what Slack sends until ctx ends, which is no error, or Slack refuses the app token. Everything that was taken is done then.
 func (a *Adapter) listen(ctx context.Context) (err error) {
+	a.in.afters.Open()
+	defer a.in.afters.Close()
 	a.in.lanes.Open()
 	defer a.in.lanes.Close()
 	if a.AppToken == "" {

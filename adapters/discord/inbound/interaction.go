@@ -54,10 +54,10 @@ type Option struct {
 	Options []Option    `json:"options"`
 }
 
-// Lane: what is done to one message keeps its order, and waits for no message of its room.
+// Lane: what somebody does to one message keeps its order, and waits for nobody else, nor for a message of its room.
 func (in *Interaction) Lane() string {
 	if in.Message != nil && in.Message.ID != "" {
-		return "i:" + string(in.Message.ID)
+		return "i:" + string(in.Message.ID) + "/" + in.By().User.Key
 	}
 	return "c:" + string(in.ChannelID) + "/" + in.By().User.Key
 }

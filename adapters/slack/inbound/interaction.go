@@ -101,12 +101,12 @@ func (in Interaction) Input(block string) (e InputState) {
 
 func DecodeInteraction(payload []byte) (Interaction, error) { return decode[Interaction](payload) }
 
-// Lane: the clicks on one message keep their order, and wait for no message of its thread.
+// Lane: somebody's clicks on one message keep their order, and wait for nobody else's, nor for a message of its thread.
 func (in Interaction) Lane() string {
 	if in.View.ID != "" {
 		return "v:" + string(in.View.ID)
 	}
-	return "i:" + string(in.Container.Channel) + "/" + string(in.MessageRef())
+	return "i:" + string(in.Container.Channel) + "/" + string(in.MessageRef()) + "/" + string(in.User)
 }
 
 func (in Interaction) MessageRef() chat.MessageRef {
