@@ -34,7 +34,7 @@ func (a *Adapter) Annotate(ctx context.Context, id chat.ID, beside chat.MessageR
 		}
 		of = components.Note(m, to)
 	}
-	_, ref, err := a.post(ctx, p, key, of, agent.Final)
+	_, ref, err := a.post(ctx, p, key, of)
 	return ref, err
 }
 
@@ -72,7 +72,7 @@ func (a *Adapter) Attach(ctx context.Context, id chat.ID, _ chat.MessageRef, key
 		return "", err
 	}
 	out := components.Attachment(surface.Quietly(note), components.File{Name: f.Name, Type: f.Type, Data: f.Data})
-	_, ref, err := a.post(ctx, p, key, components.Only(out), agent.Final)
+	_, ref, err := a.post(ctx, p, key, components.Only(out))
 	return ref, err
 }
 
@@ -175,7 +175,7 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 		return ref, err
 	}
 	of := components.DirectTurn(to.Workspace, surface.Quietly(m), a.alive)
-	_, ref, err := a.post(ctx, p, key, of, agent.Final)
+	_, ref, err := a.post(ctx, p, key, of)
 	return ref, err
 }
 

@@ -35,7 +35,7 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err := a.beginThread(ctx, p); err != nil {
 		return "", err
 	}
-	drawn, ref, err := a.post(ctx, p, key, components.Turn(surface.Quietly(m), a.alive), agent.Final)
+	drawn, ref, err := a.post(ctx, p, key, components.Turn(surface.Quietly(m), a.alive))
 	if err != nil {
 		return "", err
 	}
@@ -73,13 +73,11 @@ func hostIn(of []string, host string) bool {
 func (a *Adapter) alive(host string) bool { return hostIn(a.LinkHosts, host) }
 
 // post sends one message to a place, in the first rendition that Discord takes.
-func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of components.Renditions,
-	lane agent.Urgency,
-) (drawn components.Rendition, ref chat.MessageRef, err error) {
+func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of components.Renditions) (drawn components.Rendition, ref chat.MessageRef, err error) {
 	looked := false
 	drawn, err = a.try(components.Marked(of, stampOf(key)), surface.LevelFull, func(s components.Rendition) error {
 		do := func() error {
-			ref, err = a.create(ctx, p, key, s, lane)
+			ref, err = a.create(ctx, p, key, s)
 			return err
 		}
 		err := a.inRoom(ctx, p, do)
@@ -99,11 +97,11 @@ func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of co
 }
 
 // create makes one message. https://discord.com/developers/docs/resources/message#create-message
-func (a *Adapter) create(ctx context.Context, p ids.Place, key chat.PostKey, s components.Rendition, lane agent.Urgency) (chat.MessageRef, error) {
+func (a *Adapter) create(ctx context.Context, p ids.Place, key chat.PostKey, s components.Rendition) (chat.MessageRef, error) {
 	var made struct {
 		ID string `json:"id"`
 	}
-	c := rest.Spending{Verb: rest.Post, Channel: p.Room(), Lane: lane}
+	c := rest.Spending{Verb: rest.Post, Channel: p.Room(), Lane: agent.Final}
 	body := s.OutNotifying(components.FlagsShown)
 	body.Nonce, body.Enforce = nonceOf(p.Room(), key), true
 	err := a.api.Paid(ctx, c, http.MethodPost, discordgo.EndpointChannelMessages(p.Room()), body, s.Uploads(), &made)
