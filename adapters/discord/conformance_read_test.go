@@ -173,7 +173,7 @@ func (w *guild) clicked(d *fakediscord.Delivery, err error) *conformance.Deliver
 	}
 }
 
-// clickAgain: a signed request is answered when it is done; after an event, something else on the same message is done after it.
+// clickAgain: a signed request is answered when it is done; after an event, what the same person does next to the message is done after it.
 func (w *guild) clickAgain(d *fakediscord.Delivery) {
 	if w.handler != nil {
 		if status, _, err := w.Forge(d, fakediscord.Forgery{}); err != nil || status/100 != 2 {
@@ -184,7 +184,7 @@ func (w *guild) clickAgain(d *fakediscord.Delivery) {
 	w.Redeliver(d)
 	var p struct{ Message struct{ ID string } }
 	err := json.Unmarshal(d.Payload, &p)
-	after, no := w.Press(w.passer, d.Channel, p.Message.ID, fakediscord.Button{ID: "passing by"})
+	after, no := w.Press(d.User, d.Channel, p.Message.ID, fakediscord.Button{ID: "passing by"})
 	if err = errors.Join(err, no); err == nil {
 		_, err = after.Wait(w.ctx)
 	}
