@@ -87,6 +87,7 @@ func (d *driver) note(c turn.Command) bool {
 		return func() {
 			d.postingNote = false
 			d.shown = append(d.shown, events...)
+			d.withdraw()
 		}
 	})
 	return true

@@ -195,16 +195,16 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 	})
 }
 
-// withdraw takes away what was posted for a turn whose message is on record elsewhere by now: who drove before said so late. Of what the log
-// learns only as it takes ours, [Engine.write] sees to it.
+// withdraw takes away what was posted that is on record elsewhere by now: who drove before said so late. Of what the log learns only as it
+// takes ours, [Engine.write] sees to it.
 func (d *driver) withdraw() {
 	d.shown = slices.DeleteFunc(d.shown, func(ev turn.Event) bool {
-		late, is := ev.(turn.Shown)
-		t := d.f.s.TurnOf(late.Turn)
-		if !is || late.Message == "" || t == nil || t.Shown == "" || t.Shown == late.Message {
+		late := placeOf(ev)
+		stands := late.instead(d.f.s)
+		if late.ref == "" || stands == "" {
 			return false
 		}
-		d.takeBack(late.Message, t.Shown)
+		d.takeBack(late.ref, stands)
 		return true
 	})
 }

@@ -363,8 +363,10 @@ func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	}
 	if err == nil && got.Head.Seq > w.Known.Seq+uint64(len(w.Events)) { // facts are taken after what others recorded meanwhile, too
 		for _, k := range w.Events {
-			if late, is := k.Event.(turn.Shown); is && late.Message != "" && (got.Missing || slices.ContainsFunc(got.Entries, func(x turn.Entry) bool { return overtakes(x.Event, late) })) {
-				e.wg.Go(func() { e.removeStray(w.Chat, stray{of: late.Turn, ref: late.Message, told: k.Op}) })
+			late := placeOf(k.Event)
+			if late.ref != "" && (got.Missing || slices.ContainsFunc(got.Entries, func(x turn.Entry) bool { return late.overtakenBy(x.Event) })) {
+				late.told = k.Op
+				e.wg.Go(func() { e.removeStray(w.Chat, late) })
 			}
 		}
 	}
@@ -446,37 +448,58 @@ func (e *Engine) insist(id chat.ID, failed string, do func(context.Context) erro
 	}
 }
 
-// overtakes reports whether an event may be why nobody draws the message that this one tells of.
-func overtakes(ev turn.Event, late turn.Shown) bool {
-	switch ev := ev.(type) {
-	case turn.Shown:
-		return ev.Turn == late.Turn && ev.Message != late.Message
-	case turn.Ended:
-		return ev.Turn == late.Turn
-	default:
-		return false
-	}
-}
-
-// stray is what was posted for a turn and nobody draws, where the log has the turn's message elsewhere. What it says stays.
+// stray is what was posted for a turn and nobody draws, where the log has that message elsewhere. What it says stays.
 type stray struct {
 	of   turn.TurnID
+	slot string // of a message beside the turn's; empty: the turn's own
 	ref  chat.MessageRef
 	keys []string // what it may have been posted under, where nobody answered
 	told OpID     // the write that told of it; empty: none did
 }
 
+// placeOf is where an event says that a message stands; nothing where it says no such thing.
+func placeOf(ev turn.Event) stray {
+	switch ev := ev.(type) {
+	case turn.Shown:
+		return stray{of: ev.Turn, ref: ev.Message}
+	case turn.Posted:
+		return stray{of: ev.Turn, slot: ev.Slot, ref: ev.Message}
+	default:
+		return stray{}
+	}
+}
+
 func (s stray) none() bool { return s.ref == "" && len(s.keys) == 0 }
 
-// removeStray takes away a turn's message that was posted while another driver posted one, or ended the turn where it stood.
+// overtakenBy reports whether an event may be why nobody draws it.
+func (s stray) overtakenBy(ev turn.Event) bool {
+	if end, is := ev.(turn.Ended); is {
+		return end.Turn == s.of && s.slot == ""
+	}
+	other := placeOf(ev)
+	return other.of == s.of && other.slot == s.slot && other.ref != "" && other.ref != s.ref
+}
+
+// instead is the message that stands in place of it; empty where none does.
+func (s stray) instead(known turn.Session) (stands chat.MessageRef) {
+	if t := known.TurnOf(s.of); t != nil {
+		stands = t.MessageIn(s.slot)
+	}
+	if stands == s.ref {
+		return ""
+	}
+	return stands
+}
+
+// removeStray takes away a message that was posted while another driver posted the same, or ended the turn where it stood.
 func (e *Engine) removeStray(id chat.ID, s stray) {
 	if s.none() {
 		return
 	}
 	e.insist(id, "a message in place of which another one stands could not be taken away", func(ctx context.Context) error {
 		known, err := e.whenKnown(ctx, id, s.of, s.told) // the turn may be long over
-		if t := known.TurnOf(s.of); err == nil && t != nil && t.Shown != "" {
-			err = e.remove(ctx, id, t.Shown, s.ref, s.keys...)
+		if stands := s.instead(known); err == nil && stands != "" {
+			err = e.remove(ctx, id, stands, s.ref, s.keys...)
 		}
 		return err
 	})

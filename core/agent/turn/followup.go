@@ -170,6 +170,19 @@ func (t *Turn) hasFollowUp(slot string) bool {
 	return slices.ContainsFunc(t.Beside, func(b Beside) bool { return b.Slot == slot })
 }
 
+// MessageIn is the message in a slot beside the turn's, also where it is gone; of no slot the turn's own. Empty: there is none yet.
+func (t *Turn) MessageIn(slot string) (ref chat.MessageRef) {
+	if slot == "" {
+		return t.Shown
+	}
+	for _, b := range t.Beside {
+		if b.Slot == slot {
+			ref = b.Message
+		}
+	}
+	return ref
+}
+
 // Answer is the turn's last words, as the model wrote them.
 func (t *Turn) Answer() string {
 	if len(t.Replies) == 0 {

@@ -236,6 +236,53 @@ func TestAPostThatLandsWhereAnotherIsOnRecord(t *testing.T) {
 	equal(w, "what is left", w.Text(0), first)
 }
 
+// As with messages: of two notes that say the same, posted by who had the chat and by who has it now, one is left.
+func TestOfTwoNotesOneIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]bool{"the first lands when the second is on record": false, "the second lands when the first is on record": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := New(t, Options{Parallel: true, Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
+			nudges := func(op Op) bool { return op.Note && op.Post }
+			asked, land := late(w, nudges)
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			<-asked.C()
+			w.Replicas[0].Gate.Cut()
+			landToo := land
+			if second {
+				var askedToo *Latch
+				askedToo, landToo = late(w, nudges)
+				w.Start()
+				<-askedToo.C()
+			} else {
+				w.Start()
+			}
+			onRecord := func(n int) {
+				w.Until("a note is on record", func() bool {
+					s, err := w.Replicas[n].Engine.Session(t.Context(), Room)
+					return err == nil && s.Turn != nil && len(s.Turn.Beside) > 0
+				})
+			}
+			if !second {
+				onRecord(1)
+			}
+			w.Replicas[0].Gate.Heal()
+			land.Open()
+			if second {
+				onRecord(1)
+				landToo.Open()
+			}
+			w.Until("both came, and one is left", func() bool {
+				all := w.Platform.Notes()
+				return len(all) == 2 && all[0].Gone != all[1].Gone
+			})
+			gone := slices.IndexFunc(w.Platform.Notes(), func(n Note) bool { return n.Gone })
+			equal(w, "which one is left", session(w).Turn.Beside[0].Message, w.Platform.Notes()[1-gone].Ref)
+		})
+	}
+}
+
 // regained is the leases of a replica; has opens once the engine has taken up a chat again that it lost.
 type regained struct {
 	agent.Leases
