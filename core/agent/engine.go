@@ -422,9 +422,6 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event, anew st
 		if len(w.Events) > 0 {
 			e.insist(id, "could not record what came late", func(ctx context.Context) error {
 				_, err := e.append(ctx, w)
-				if errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
-					return nil
-				}
 				return err
 			})
 		}
@@ -432,17 +429,18 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event, anew st
 	})
 }
 
-// insist does what only this process knows is to be done, while it lives.
+// insist does what only this process knows is to be done, while it lives, until it is done or never can be.
 func (e *Engine) insist(id chat.ID, failed string, do func(context.Context) error) {
 	for try := 1; ; try++ {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
 		err := do(ctx)
 		cancel()
-		if pe, _ := errors.AsType[*PlatformError](err); err == nil || pe.Refuses() {
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
 			return
 		}
 		e.Logger.Warn(failed, "chat", id, "err", err)
-		if backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
+		pe, _ := errors.AsType[*PlatformError](err)
+		if pe.Refuses() || backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
 			return
 		}
 	}

@@ -360,7 +360,7 @@ func TestAQuestionThatMayHaveBeenPostedAnew(t *testing.T) {
 // Who posted a question anew died before that was on record: whoever takes over draws it where it stood, and takes away what nobody would draw
 // any more, though some of it is answered by then.
 func TestAQuestionThatTheDeadPostedAnew(t *testing.T) {
-	w := New(t, Options{Beside: true, Lease: time.Second})
+	w := New(t, Options{Beside: true, Lease: time.Second, Drain: brief})
 	var dead atomic.Bool
 	held := make(chan struct{})
 	w.Platform.Trouble(func(op Op) Trouble {
