@@ -162,53 +162,6 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 
 const maxRedraws = 10
 
-// whenKnown is the session as it last knew a turn, up to what an operation brought.
-func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID, last OpID) (known turn.Session, err error) {
-	entries, err := e.Log.History(ctx, id)
-	s := turn.New(id)
-	for _, x := range entries {
-		if s = turn.Apply(s, x); s.TurnOf(of) != nil {
-			known = s
-		}
-		if x.Op == string(last) {
-			break
-		}
-	}
-	return known, err
-}
-
-// takeBack takes away messages that were posted for a question which is over, or which is drawn where it stood after all: at ref, or whatever
-// was posted under these keys.
-func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
-	ctx := d.ctx
-	d.takingBack++
-	d.begin(func() func() {
-		_, err := d.trying(ctx, "take away a question that is over", maxNoteTries, func(ctx context.Context) (chat.MessageRef, error) {
-			return "", d.e.remove(ctx, d.id, stands, ref, keys...)
-		})
-		return func() {
-			d.takingBack--
-			if err != nil {
-				d.e.Logger.Warn("a question that is over still stands below its answer", "chat", d.id, "message", ref, "err", err)
-			}
-		}
-	})
-}
-
-// withdraw takes away what was posted that is on record elsewhere by now: who drove before said so late. Of what the log learns only as it
-// takes ours, [Engine.write] sees to it.
-func (d *driver) withdraw() {
-	d.shown = slices.DeleteFunc(d.shown, func(ev turn.Event) bool {
-		late := placeOf(ev)
-		stands := late.instead(d.f.s)
-		if late.ref == "" || stands == "" {
-			return false
-		}
-		d.takeBack(late.ref, stands)
-		return true
-	})
-}
-
 func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 	pe, _ := errors.AsType[*PlatformError](e.err)
 	switch {

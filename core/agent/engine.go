@@ -17,7 +17,6 @@ import (
 	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/prompt"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -361,14 +360,8 @@ func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	if w.Chat != SettingsChat {
 		e.toldOfSettings(got.Settings)
 	}
-	if err == nil && got.Head.Seq > w.Known.Seq+uint64(len(w.Events)) { // facts are taken after what others recorded meanwhile, too
-		for _, k := range w.Events {
-			late := placeOf(k.Event)
-			if late.ref != "" && (got.Missing || slices.ContainsFunc(got.Entries, func(x turn.Entry) bool { return late.overtakenBy(x.Event) })) {
-				late.told = k.Op
-				e.wg.Go(func() { e.removeStray(w.Chat, late) })
-			}
-		}
+	if err == nil {
+		e.removeOvertaken(w, got)
 	}
 	if at := brought(w, got).At; !at.IsZero() {
 		e.skewMu.Lock()
@@ -403,131 +396,6 @@ func brought(w Write, got Written) turn.Entry {
 		return turn.Entry{}
 	}
 	return entryOf(got.Entries, w.Events[0].Op)
-}
-
-// recordLate records, without a lease, the facts that a driver that is over still knows, and then takes away what it posted anew that is not
-// on record.
-func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event, anew stray) {
-	w := Write{Chat: id, Known: known}
-	op := OpID("w:" + mint())
-	for _, ev := range events {
-		if turn.ClassOf(ev) == turn.Fact {
-			w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
-		}
-	}
-	if len(w.Events) == 0 && anew.none() {
-		return
-	}
-	e.wg.Go(func() {
-		if len(w.Events) > 0 {
-			e.insist(id, "could not record what came late", func(ctx context.Context) error {
-				_, err := e.append(ctx, w)
-				return err
-			})
-		}
-		e.removeStray(id, anew)
-	})
-}
-
-// insist does what only this process knows is to be done, while it lives, until it is done or never can be.
-func (e *Engine) insist(id chat.ID, failed string, do func(context.Context) error) {
-	for try := 1; ; try++ {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
-		err := do(ctx)
-		cancel()
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
-			return
-		}
-		e.Logger.Warn(failed, "chat", id, "err", err)
-		pe, _ := errors.AsType[*PlatformError](err)
-		if pe.Refuses() || backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
-			return
-		}
-	}
-}
-
-// stray is what was posted for a turn and nobody draws, where the log has that message elsewhere. What it says stays.
-type stray struct {
-	of   turn.TurnID
-	slot string // of a message beside the turn's; empty: the turn's own
-	ref  chat.MessageRef
-	keys []string // what it may have been posted under, where nobody answered
-	told OpID     // the write that told of it; empty: none did
-}
-
-// placeOf is where an event says that a message stands; nothing where it says no such thing.
-func placeOf(ev turn.Event) stray {
-	switch ev := ev.(type) {
-	case turn.Shown:
-		return stray{of: ev.Turn, ref: ev.Message}
-	case turn.Posted:
-		return stray{of: ev.Turn, slot: ev.Slot, ref: ev.Message}
-	default:
-		return stray{}
-	}
-}
-
-func (s stray) none() bool { return s.ref == "" && len(s.keys) == 0 }
-
-// overtakenBy reports whether an event may be why nobody draws it.
-func (s stray) overtakenBy(ev turn.Event) bool {
-	if end, is := ev.(turn.Ended); is {
-		return end.Turn == s.of && s.slot == ""
-	}
-	other := placeOf(ev)
-	return other.of == s.of && other.slot == s.slot && other.ref != "" && other.ref != s.ref
-}
-
-// instead is the message that stands in place of it; empty where none does.
-func (s stray) instead(known turn.Session) (stands chat.MessageRef) {
-	if t := known.TurnOf(s.of); t != nil {
-		stands = t.MessageIn(s.slot)
-	}
-	if stands == s.ref {
-		return ""
-	}
-	return stands
-}
-
-// removeStray takes away a message that was posted while another driver posted the same, or ended the turn where it stood.
-func (e *Engine) removeStray(id chat.ID, s stray) {
-	if s.none() {
-		return
-	}
-	e.insist(id, "a message in place of which another one stands could not be taken away", func(ctx context.Context) error {
-		known, err := e.whenKnown(ctx, id, s.of, s.told) // the turn may be long over
-		if stands := s.instead(known); err == nil && stands != "" {
-			err = e.remove(ctx, id, stands, s.ref, s.keys...)
-		}
-		return err
-	})
-}
-
-// remove takes away a message, and whatever was posted under keys, but for the one that stands.
-func (e *Engine) remove(ctx context.Context, id chat.ID, stands, ref chat.MessageRef, keys ...string) error {
-	a, can := e.Platforms[id.Platform].(Annotator)
-	if !can {
-		return nil
-	}
-	refs := []chat.MessageRef{ref}
-	if s, seeks := a.(Seeker); seeks {
-		for _, key := range keys {
-			found, _, err := s.Seek(ctx, id, PostKey(id, key))
-			if err != nil {
-				return err
-			}
-			refs = append(refs, found)
-		}
-	}
-	for _, ref := range refs {
-		if ref == "" || ref == stands {
-			continue
-		}
-		if err := a.Remove(ctx, id, ref); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Now is about what the log would stamp, never later.

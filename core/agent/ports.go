@@ -11,8 +11,8 @@
 // Start with [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice enters the log
 // through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go), records, and acts
 // (act.go); an editor keeps the turn's message (editor.go), and follow-up messages stand beside it (beside.go). What servers say about
-// their tools is recorded in observe.go, an emergency halt reaches every turn in halt.go, and forgot.go is for a store that came back older
-// than it was.
+// their tools is recorded in observe.go, an emergency halt reaches every turn in halt.go, late.go is for what a driver
+// leaves behind that lost its chat, and forgot.go for a store that came back older than it was.
 //
 // Where a line goes: what can be decided from values alone is turn's, permission's or decision's; what waits, calls a port or can fail is
 // here. The engine's tests over several replicas stand in tests/suites/replicas.

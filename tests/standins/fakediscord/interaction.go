@@ -115,23 +115,24 @@ func (d *Delivery) Failed() bool {
 	return d.err != nil
 }
 
-// Insist does what people do who read that an interaction failed: the same again, at most three times in all. What cannot be done again was
-// taken when it was done before.
+// Insist does what people do who read that an interaction failed, or see for long that nothing happens: the same again, until ctx ends. What
+// cannot be done again was taken when it was done before.
 func Insist(ctx context.Context, act func() (*Delivery, error)) (d *Delivery, err error) {
-	for range 3 {
-		again, refused := act()
-		if refused != nil && d != nil {
+	for again := false; ; again = true {
+		next, refused := act()
+		if refused != nil && again {
 			return d, nil
 		}
-		if refused != nil {
-			return nil, refused
+		if d, err = next, refused; err != nil {
+			return nil, err
 		}
-		d = again
-		if _, err = d.Wait(ctx); err == nil || !d.Failed() {
-			break
+		wait, cancel := context.WithTimeout(ctx, 5*AnswerWithin)
+		_, err = d.Wait(wait)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return d, err
 		}
 	}
-	return d, err
 }
 
 // Token is the interaction's token, for tests that answer themselves.
