@@ -205,7 +205,7 @@ func startRedisOn(t testing.TB, data string) *redisServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &redisServer{url: "unix://" + info + sock, sock: sock, user: info, data: data, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
+	r := &redisServer{url: "unix://" + info + sock, sock: sock, user: info, data: data, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "no", "--dir", data}} // what it wrote outlives a kill without a sync, and a slow disk is not what is tested
 	r.args = append(r.args, user...)
 	r.start(t)
 	return r
