@@ -100,18 +100,21 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 		r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
 		return r
 	}
+	landed := false
 	r.ref, r.err = d.trying(ctx, "post a turn's message", math.MaxInt, func(ctx context.Context) (chat.MessageRef, error) {
 		return d.postOnce(ctx, string(id), &seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-			of := *d.session.Load()
-			m := render.Fit(d.viewOf(of, id), platform.Limits())
-			ref, err := platform.Post(ctx, d.id, key, m)
-			if err == nil {
-				d.live.Drew(m)
-				r.view, r.of, r.sure = m, of, !seek
-			}
+			r.of = *d.session.Load()
+			r.view, r.sure = render.Fit(d.viewOf(r.of, id), platform.Limits()), !seek
+			ref, err := platform.Post(ctx, d.id, key, r.view)
+			landed = err == nil
 			return ref, err
 		})
 	})
+	if landed || r.sure && r.err == nil { // what is found again is the one that can be
+		d.live.Drew(r.view)
+	} else {
+		r.view = render.Message{}
+	}
 	d.e.did(ActionPost, d.id, id, began, r.err)
 	return r
 }

@@ -94,3 +94,27 @@ func TestWhatIsPostedAnewByWhoLosesTheChat(t *testing.T) {
 		})
 	}
 }
+
+// Nobody heard that a message was posted, and it is found again: its question is there for people to see, and is not posted once more.
+func TestAQuestionThatIsFoundAgainIsSeen(t *testing.T) {
+	w := New(t, Options{Beside: true})
+	var lost atomic.Bool
+	w.Platform.Trouble(func(op Op) Trouble {
+		switch {
+		case op.Post && !asking(op.View):
+			return Busy(time.Millisecond) // the first that is let out has the question
+		case op.Post && !lost.Swap(true):
+			return Transient(true)
+		case !op.Post && op.Lane == agent.Question:
+			return Busy(time.Hour)
+		}
+		return Trouble{}
+	})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("it is looked for", func() bool { return w.Platform.Seeks() > 0 })
+	settled(w)
+	equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Over(0)
+}
