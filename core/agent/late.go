@@ -191,11 +191,10 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 func (d *driver) withdraw() {
 	d.shown = slices.DeleteFunc(d.shown, func(ev turn.Event) bool {
 		late := placeOf(ev)
-		stands := late.instead(d.f.s)
-		if late.ref == "" || stands == "" {
+		if late.ref == "" || late.instead(d.f.s) == "" {
 			return false
 		}
-		d.takeBack(late.ref, stands)
+		d.e.wg.Go(func() { d.e.removeStray(d.id, late) })
 		return true
 	})
 }
