@@ -188,14 +188,21 @@ func TestAnEditThatComesAfterTheChatWasLost(t *testing.T) {
 	})
 }
 
-// A post of whoever lost the chat lands after whoever has it now looked for it and posted another: it is taken away.
-func TestAPostThatComesAfterTheChatWasLost(t *testing.T) {
-	t.Parallel()
-	w := New(t, Options{Parallel: true, Beside: true})
+// lostAtItsPost is a chat that its replica loses while its post of the turn's message is on the way, until it may land.
+func lostAtItsPost(t *testing.T) (w *World, land *Latch) {
+	t.Helper()
+	w = New(t, Options{Parallel: true, Beside: true})
 	asked, land := late(w, func(op Op) bool { return op.Post })
 	w.Say(w.Replicas[0], Ana, "go")
 	<-asked.C()
 	w.Replicas[0].Gate.Cut()
+	return w, land
+}
+
+// A post of whoever lost the chat lands after whoever has it now looked for it and posted another: it is taken away.
+func TestAPostThatComesAfterTheChatWasLost(t *testing.T) {
+	t.Parallel()
+	w, land := lostAtItsPost(t)
 	w.Start()
 	first := w.Over(0)
 	w.Replicas[0].Gate.Heal()
@@ -219,11 +226,7 @@ func secondIsGone(w *World) func() bool {
 // The post of whoever lost the chat lands, and is on record, while whoever has it now posts another: that one is taken away.
 func TestAPostThatLandsWhereAnotherIsOnRecord(t *testing.T) {
 	t.Parallel()
-	w := New(t, Options{Parallel: true, Beside: true})
-	asked, land := late(w, func(op Op) bool { return op.Post })
-	w.Say(w.Replicas[0], Ana, "go")
-	<-asked.C()
-	w.Replicas[0].Gate.Cut()
+	w, land := lostAtItsPost(t)
 	askedAgain, landAgain := late(w, func(op Op) bool { return op.Post })
 	w.Start()
 	<-askedAgain.C()
