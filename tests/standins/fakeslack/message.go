@@ -130,7 +130,7 @@ func (m *Message) copy() Message {
 func (s *Server) Ephemerals(user string) []Ephemeral {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []Ephemeral
+	out := make([]Ephemeral, 0, len(s.ephs[user]))
 	for _, e := range s.ephs[user] {
 		if !e.Deleted {
 			out = append(out, *e)

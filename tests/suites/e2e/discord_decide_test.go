@@ -41,7 +41,7 @@ func discordNotTheirs(t *testing.T, g *guild) {
 		}
 	}
 	if got := shown(k.now(id).Version); got != before || g.wrote(t, args) != 0 || len(k.answers()) != 1 {
-		t.Errorf("clicks of others changed something: ran %d times: %s", g.wrote(t, args), got)
+		t.Errorf("clicks of others changed something: ran %d times: %s\nwas %s", g.wrote(t, args), got, before)
 	}
 	k.click(adaID, id, "Allow once")
 	k.done(id, "gave: written", "allowed once by Ada")

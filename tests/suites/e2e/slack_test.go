@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,12 +47,12 @@ type office struct {
 	rooms  *atomic.Int64
 }
 
-// lease is a short one, so that what a dead replica held is soon another's.
-const slackYAML = "lease: 3s\nadmins: [%q]\nslack: {connections: 1%s}\n"
+const slackYAML = "lease: %s\nadmins: [%q]\nslack: {connections: 1%s}\n"
 
 type officeSettings struct {
 	via      transport         // empty: sockets
 	replicas int               // 0: one, without Redis
+	lease    string            // empty: a short one, so that what a dead replica held is soon another's
 	yaml     string            // more of the configuration
 	box      string            // more of its server box: ", icon: X"
 	entry    string            // more of the toolbox's entry in it
@@ -82,7 +83,7 @@ func openOffice(t testing.TB, s officeSettings) *office {
 	if s.entry != "" {
 		yaml = entry(yaml, s.entry)
 	}
-	yaml += fmt.Sprintf(slackYAML, "slack:"+o.Team()+":"+admin, s.slack) + s.yaml
+	yaml += fmt.Sprintf(slackYAML, cmp.Or(s.lease, "3s"), "slack:"+o.Team()+":"+admin, s.slack) + s.yaml
 	o.llm = startLLM(t, s.llm...)
 	env := o.llm.env("SLACK_BOT_TOKEN=" + o.BotToken())
 	if s.via == sockets {
