@@ -72,7 +72,8 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 	kind := s.cfg.kind()
 	legacy := s.legacy.Load() || kind == kindSSE
 	c, err := s.open(ctx, kind, legacy)
-	if errors.Is(err, errLegacyServer) {
+	// Many programs from before server/discover end at it, which looks like any start that failed.
+	if errors.Is(err, errLegacyServer) || err != nil && kind == kindStdio && !legacy && ctx.Err() == nil {
 		s.legacy.Store(true)
 		c, err = s.open(ctx, kind, true)
 	}

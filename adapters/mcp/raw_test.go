@@ -89,7 +89,7 @@ func rawMain() {
 	}
 	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
 	in := bufio.NewReader(os.Stdin)
-	for {
+	for n := 0; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			os.Exit(0)
@@ -100,6 +100,8 @@ func rawMain() {
 		}
 		switch {
 		case how == "old" && r.Method == "server/discover":
+		case how == "strict" && r.Method != "initialize" && n == 0:
+			os.Exit(1)
 		case r.Method == "tools/call" && how == "deaf":
 			// One call is read; from then on nothing is.
 			<-time.After(time.Hour) // not select {}: without cgo the runtime calls that a deadlock

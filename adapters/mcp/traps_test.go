@@ -45,13 +45,17 @@ func TestNegotiationBelievesTheServersList(t *testing.T) {
 	}
 }
 
-// Old servers ignore what they do not know, server/discover included.
-func TestAServerThatIgnoresTheProbeIsReached(t *testing.T) {
+// Old servers ignore what they do not know, server/discover included, or end at it: those of the Rust SDK, and of the Python SDK before
+// 1.9.4.
+func TestAServerThatDoesNotKnowTheProbeIsReached(t *testing.T) {
 	p := quick
 	p.discover = 10 * time.Millisecond
 	m := startWith(t, p, nil, map[string]Server{"old": rawStdio("old")})
 	if got := list(t, m); len(got) != 1 {
 		t.Errorf("%d tools", len(got))
+	}
+	if got := list(t, start(t, map[string]Server{"strict": rawStdio("strict")})); len(got) != 1 {
+		t.Errorf("%d tools of one that ended", len(got))
 	}
 }
 
