@@ -347,7 +347,11 @@ func staleAnswers(t *testing.T, status int, body string) (*Servers, *mcpserver.L
 // A session that the server does not know is answered with 404 and words that say so: the call was not looked at, and is
 // sent again over a new connection. mcp-go cannot do that on the old one.
 func TestAStaleSessionIsReplacedAndTheCallRunsOnce(t *testing.T) {
-	for name, body := range map[string]string{"json": noSession, "mcp-go": "Invalid session ID\n", "go-sdk": "session not found\n"} {
+	for name, body := range map[string]string{
+		"json": noSession, "mcp-go": "Invalid session ID\n", "go-sdk": "session not found\n", "rust": "Not Found: Session not found",
+		"python": `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}`,
+		"c#":     `{"error":{"code":-32001,"message":"Session not found"},"id":"","jsonrpc":"2.0"}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			m, l, _ := staleAnswers(t, 404, body)
 			r := must(t, m, "files", "write", `{"path":"x"}`)

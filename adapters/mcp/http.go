@@ -142,7 +142,8 @@ func judge(req *http.Request, resp *http.Response) (stale, untaken bool) {
 	return false, false
 }
 
-// sessionUnknown reads the answer to an unknown session: a JSON-RPC error to no request, or mcp-go's and go-sdk's plain words.
+// sessionUnknown reads the answer to an unknown session: a JSON-RPC error to no request, or the plain words of mcp-go, go-sdk and rmcp. The
+// SDKs of Python and C# write a text where no request stands ("server-error", ""); the ids of our requests are numbers.
 func sessionUnknown(body []byte) bool {
 	var m struct {
 		Version string          `json:"jsonrpc"`
@@ -150,10 +151,10 @@ func sessionUnknown(body []byte) bool {
 		Error   json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body, &m) == nil {
-		return m.Version == mcp.JSONRPC_VERSION && absent(m.ID) && !absent(m.Error)
+		return m.Version == mcp.JSONRPC_VERSION && (absent(m.ID) || m.ID[0] == '"') && !absent(m.Error)
 	}
 	switch strings.ToLower(strings.TrimSpace(string(body))) {
-	case "invalid session id", "session terminated", "session not found":
+	case "invalid session id", "session terminated", "session not found", "not found: session not found":
 		return true
 	}
 	return false
