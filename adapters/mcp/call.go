@@ -68,6 +68,8 @@ var errStale = fmt.Errorf("%w: the session is over", agent.ErrNotRun)
 // call runs one tool on one conn.
 func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, ask askFunc, progress func(turn.Progress)) (turn.Result, error) {
 	defer c.calls.Done()
+	s.running.Add(1)
+	defer s.running.Add(-1)
 	sent, clock, stop := withClock(ctx, s.timeout)
 	defer stop()
 	defer context.AfterFunc(c.life, stop)() // a conn that is closed ends its calls

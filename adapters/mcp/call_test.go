@@ -181,6 +181,23 @@ func TestAServerThatStopsReadingBlocksNobody(t *testing.T) {
 	}
 }
 
+// Many servers do one thing at a time. One that is at a call for longer than a list may take is not given up for that; one that is at none is.
+func TestAServerAtWorkIsLeftAtIt(t *testing.T) {
+	t.Parallel()
+	p := quick
+	p.refresh = time.Millisecond
+	single, once := rawStdio("single"), rawStdio("once")
+	single.ConnectTimeout, once.ConnectTimeout = 5*time.Second, 5*time.Second
+	m := startWith(t, p, nil, map[string]Server{"single": single, "files": once})
+	eventually(t, m, "files", up(m, "files"))
+	c := connOf(m)
+	eventually(t, m, "single", up(m, "single"))
+	if r := must(t, m, "single", "work", `{}`); r.Text != "done" {
+		t.Errorf("%+v", r)
+	}
+	eventually(t, m, "files", func() bool { return connOf(m) != c })
+}
+
 func TestAnAnswerTooLargeIsKnownToHaveRun(t *testing.T) {
 	m := start(t, map[string]Server{"files": rawStdio("huge")})
 	for range 2 { // the connection survives it

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -102,6 +103,15 @@ func rawMain() {
 		case how == "old" && r.Method == "server/discover":
 		case how == "strict" && r.Method != "initialize" && n == 0:
 			os.Exit(1)
+		case how == "once" && r.Method == "tools/list" && n > 3: // lists its tools only after the greeting: discover, initialize, initialized
+		case r.Method == "tools/call" && how == "single": // does one thing at a time, and this takes until the tools are asked for twice
+			for lists := 0; lists < 2; {
+				if line, err = in.ReadBytes('\n'); err != nil {
+					os.Exit(0)
+				}
+				lists += bytes.Count(line, []byte(`"tools/list"`))
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`+"\n", r.ID)
 		case r.Method == "tools/call" && how == "deaf":
 			// One call is read; from then on nothing is.
 			<-time.After(time.Hour) // not select {}: without cgo the runtime calls that a deadlock

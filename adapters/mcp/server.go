@@ -39,6 +39,7 @@ type server struct {
 	pace           pace
 	legacy         atomic.Bool
 	wake           chan struct{} // somebody needs it now; holds one
+	running        atomic.Int32  // calls under way, in any chat
 
 	mu        sync.Mutex
 	conn      *conn // nil: not connected
@@ -144,8 +145,12 @@ func (s *server) serve(ctx context.Context, c *conn) error {
 		}
 		lctx, stop := context.WithTimeout(ctx, s.connectTimeout)
 		err := s.reload(lctx, c)
+		late := lctx.Err() != nil
 		stop()
-		if err != nil {
+		switch {
+		case late && s.running.Load() > 0: // many servers do one thing at a time: to give this one up would end the call that it is at
+			again = time.After(s.pace.debounce)
+		case err != nil:
 			return err // better no tools than tools that may have changed
 		}
 	}
