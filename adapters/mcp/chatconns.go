@@ -133,7 +133,8 @@ func (s *server) openChatConn(ctx context.Context, st *chatConn, want permission
 	if fresh {
 		c, err = s.dial(octx)
 	}
-	if err == nil && (fresh || c.read.Load() != c.announce.Load()) {
+	// The tools are also read where another definition is wanted: not every server says that they changed, and here nothing reads them by the clock.
+	if err == nil && (fresh || c.read.Load() != c.announce.Load() || s.same(st.tools[want.Name], want) != nil) {
 		var l *listed
 		if l, err = s.readTools(octx, c); err == nil {
 			st.tools = l.tools

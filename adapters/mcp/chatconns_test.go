@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,29 @@ func TestAnIdleSessionEnds(t *testing.T) {
 		return len(files.chatConns) == 0
 	})
 	says(t, m, "ana", "recall", `{}`, "nothing is kept")
+}
+
+// Tools that changed without a word are called all the same, once they were approved as they are now.
+func TestASessionOfItsOwnLearnsOfAChange(t *testing.T) {
+	p := quick
+	p.refresh = 10 * time.Millisecond
+	s := mcpserver.New("tools", ledger(t))
+	h := s.ServeHTTP(t, stateful...)
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet { // a server without a stream tells nothing
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+		return r.Method == http.MethodGet
+	})
+	m := startWith(t, p, nil, map[string]Server{"files": {URL: h.URL}})
+	old := spec(t, m, "files", "mutable").Tool
+	says(t, m, "first", "recall", `{}`, "nothing is kept")
+	says(t, m, "ana", "recall", `{}`, "nothing is kept")
+	s.Change()
+	eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old })
+	if _, err := inChat(t, m, "ana", "mutable", `{}`); err != nil {
+		t.Error(err)
+	}
 }
 
 // A tool runs in the definition that was approved, also where only this chat's session shows another.
