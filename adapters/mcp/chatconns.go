@@ -45,10 +45,10 @@ func (s *server) connFor(ctx context.Context, id chat.ID, first *conn, t *tool, 
 		return first, t, func() {}, nil
 	}
 	s.mu.Lock()
-	if first.owner == nil {
+	if first.owner == nil && s.chatConns[id] == nil { // a chat that has one of its own keeps it, with all that stands there
 		first.owner = &id
 	}
-	if *first.owner == id {
+	if first.owner != nil && *first.owner == id {
 		s.mu.Unlock()
 		return first, t, func() {}, nil
 	}

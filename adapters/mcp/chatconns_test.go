@@ -41,6 +41,21 @@ func TestOneChatDoesNotSeeAnothers(t *testing.T) {
 	})
 }
 
+// Another chat's session may end, and the tools be read on a new one: whoever has a session keeps it.
+func TestAnothersCrashLeavesASessionAlone(t *testing.T) {
+	m := start(t, map[string]Server{"files": stdio(ledger(t))})
+	says(t, m, "ben", "recall", `{}`, "nothing is kept")
+	says(t, m, "ana", "keep", `{"text":"Ana's page"}`, "kept")
+	old := connOf(m)
+	if _, err := inChat(t, m, "ben", "crash", `{}`); err == nil {
+		t.Fatal("it did not crash")
+	}
+	eventually(t, m, "files", func() bool { return up(m, "files")() && connOf(m) != old })
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+	says(t, m, "ben", "recall", `{}`, "nothing is kept")
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+}
+
 func TestASharedSessionIsTheOperatorsWord(t *testing.T) {
 	cfg := stdio(ledger(t))
 	cfg.Shared = true
