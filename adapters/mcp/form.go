@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -127,6 +128,10 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 	}
 	var o object
 	_ = json.Unmarshal(raw, &o) // what is no object has no type
+	if inner := orNull(o); inner != nil {
+		o = inner
+		raw, _ = json.Marshal(o) // it was JSON before
+	}
 	kind := stringOf(o["type"])
 	known := fieldWords[kind]
 	if known == nil {
@@ -151,6 +156,24 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 	}
 	f.Default = proposed(f, o["default"])
 	return f, nil
+}
+
+// orNull is a field that may be null as well, as the Python SDK writes what is optional, without that; nil for any other. Who leaves it empty
+// sends none.
+func orNull(o object) object {
+	var ways []object
+	if json.Unmarshal(o["anyOf"], &ways) != nil || len(ways) != 2 || len(ways[1]) != 1 || stringOf(ways[1]["type"]) != "null" {
+		return nil
+	}
+	inner := maps.Collect(maps.All(ways[0])) // never nil
+	for name, v := range o {
+		if _, twice := inner[name]; twice {
+			return nil
+		}
+		inner[name] = v
+	}
+	delete(inner, "anyOf")
+	return inner
 }
 
 // readText reads a text, or a choice of one.

@@ -44,6 +44,7 @@ func TestEveryKindOfField(t *testing.T) {
 			turn.FormField{Type: "string", Many: true, Options: colours, Description: "Choose at least 1."}},
 		{`{"type":"array","maxItems":1,"items":{"type":"string","enum":["#f00","#0f0"]},"default":"#f00"}`,
 			turn.FormField{Type: "string", Many: true, Options: colours, Description: "Choose at most 1."}},
+		{`{"anyOf":[{"type":"integer","maximum":3},{"type":"null"}],"default":null,"title":"Days"}`, turn.FormField{Type: "integer", Max: num(3), Title: "Days"}},
 	}
 	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
 	for _, c := range cases {
