@@ -86,7 +86,8 @@ func (l *limits) fewer(said string, n int) bool {
 	return true
 }
 
-var indexed = regexp.MustCompile(`tools(?:\[|\.)(\d{1,5})`)
+// indexed is a tool's place in a refusal. Gemini has all of them in its one "tool", as function declarations.
+var indexed = regexp.MustCompile(`tools(?:\[0\]\.function_declarations)?(?:\[|\.)(\d{1,5})`)
 
 // refuse learns which tool a refusal names, by its name or its place in the request, and reports whether there was one.
 func (l *limits) refuse(said string, sent []agent.ToolSpec) bool {

@@ -55,11 +55,16 @@ func TestARefusedToolCostsOnlyItself(t *testing.T) {
 
 // TestARefusalThatNamesAPlace: some services give the tool's place instead of its name.
 func TestARefusalThatNamesAPlace(t *testing.T) {
-	b := connect(t, fake())
-	no := fakellm.Raw{Status: 400, Body: `{"error":{"message":"array schema missing items","param":"tools[1].function.parameters"}}`}
-	b.llm.Queue(no, no)
-	if r, _, _, err := b.ask(t, hi); err != nil || len(r.Faults) != 1 || !slices.Equal(b.sent(t), []string{"workbench__list_directory"}) {
-		t.Errorf("%+v, %v: offered %q", r, err, b.sent(t))
+	for name, said := range map[string]string{
+		"openai": `{"error":{"message":"array schema missing items","param":"tools[1].function.parameters"}}`,
+		"gemini": `[{"error":{"code":400,"message":"* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[tags].items: missing field.\n","status":"INVALID_ARGUMENT"}}]`,
+	} {
+		b := connect(t, fake())
+		no := fakellm.Raw{Status: 400, Body: said}
+		b.llm.Queue(no, no)
+		if r, _, _, err := b.ask(t, hi); err != nil || len(r.Faults) != 1 || !slices.Equal(b.sent(t), []string{"workbench__list_directory"}) {
+			t.Errorf("%s: %+v, %v: offered %q", name, r, err, b.sent(t))
+		}
 	}
 }
 
