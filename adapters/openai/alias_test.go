@@ -10,7 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 )
 
-var allowed = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var allowed = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 func TestAlias(t *testing.T) {
 	for _, c := range []struct{ server, name, want string }{
@@ -29,6 +29,8 @@ func TestAlias(t *testing.T) {
 		{"a_", "c", "a_c-"},
 		{"gitlab.example", "create issue", "gitlab_example_create_issue-"},
 		{"s", "größe", "s_gr_e-"},
+		{"1password", "get", "_1password_get-"},
+		{"-", "x", "_-_x-"},
 		{"", "x", "_x-"},
 		{"", "", "_-"},
 		{"s", strings.Repeat("n", 100), "s_nnnnnnnnnnnn"},
