@@ -100,6 +100,8 @@ func rawMain() {
 			continue
 		}
 		switch {
+		case how == "restless" && r.Method == "tools/list":
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" + s.reply(r))
 		case how == "old" && r.Method == "server/discover":
 		case how == "strict" && r.Method != "initialize" && n == 0:
 			os.Exit(1)

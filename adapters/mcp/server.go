@@ -351,11 +351,13 @@ func (s *server) tried(ctx context.Context) error {
 }
 
 // find returns the tool in force in the wanted definition, with a conn to call it on. It waits for a server that is away, and for a list
-// that was announced as changed. Every error is ErrNotRun.
+// that was announced as changed before the call came: some servers announce at every list. Every error is ErrNotRun.
 func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, error) {
 	patience := time.NewTimer(s.pace.await)
 	defer patience.Stop()
 	failed := -1
+	var of *conn
+	var announced uint64 // of that conn, when the call first saw it
 	for {
 		s.mu.Lock()
 		c, t, change, stopped, fault := s.conn, s.tools[want.Name], s.change, s.stopped, s.fault
@@ -366,7 +368,10 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 		if c != nil && lost(c) { // run does not know yet
 			c = nil
 		}
-		if c != nil && c.read.Load() == c.announce.Load() {
+		if c != nil && c != of {
+			of, announced = c, c.announce.Load()
+		}
+		if c != nil && c.read.Load() >= announced {
 			c.calls.Add(1) // under the lock: retire must not see none while we are about to call
 			s.mu.Unlock()
 			err := s.same(t, want)

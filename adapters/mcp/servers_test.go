@@ -265,6 +265,14 @@ func TestACallWaitsForAnAnnouncedList(t *testing.T) {
 	}
 }
 
+// Some servers announce a change whenever their tools are read: a call does not wait for that to end.
+func TestAServerThatAlwaysAnnouncesIsCalled(t *testing.T) {
+	m := start(t, map[string]Server{"restless": rawStdio("restless")})
+	if r := must(t, m, "restless", "work", `{}`); !r.IsError || !strings.Contains(r.Text, "no such method") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 	refused := mcpserver.Serve(t, http.NotFoundHandler(), "/mcp")
 	log := &logged{}
