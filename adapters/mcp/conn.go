@@ -296,6 +296,9 @@ func number(v any) float64 {
 // listenAgain is the wait before a stream of list_changed is opened again.
 var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4, Most: 30 * time.Second}
 
+// lasting is how long a stream is open that ended for a reason of its own.
+const lasting = 10 * time.Second
+
 // listen keeps a stream of list_changed open, as 2026-07-28 wants it. Each time that it ended the tools are listed anew: where the server is gone
 // that shows it.
 func (c *conn) listen() {
@@ -307,7 +310,7 @@ func (c *conn) listen() {
 		if tr.read().refused != nil || c.life.Err() != nil {
 			return
 		}
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > lasting {
 			quick = 0
 		}
 		c.log.Debug("the stream of notifications ended; it is opened again", "cause", oneline.Brief(c.clean(cmp.Or(err, io.EOF).Error()), 300))

@@ -14,9 +14,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/nodhq/nod/core/backoff"
 )
 
 // tripper sends the HTTP requests of one conn: with the server's headers, within limits, and with notes of how far each came.
@@ -30,7 +33,9 @@ type tripper struct {
 	// missed hears that the stream is open, for the first time or again: of what changed before nobody told.
 	missed    func()
 	listening atomic.Bool
-	moved     sync.Map // where the server sent other requests than calls: from address to *url.URL
+	quick     int       // how often that stream ended soon after it was opened
+	opened    time.Time // when it was last asked for
+	moved     sync.Map  // where the server sent other requests than calls: from address to *url.URL
 }
 
 func newHTTPClient(cfg Server, lost func(error), missed func()) (*http.Client, *http.Transport) {
@@ -78,8 +83,13 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.GetBody = nil // with these net/http takes even a POST for one that may be sent twice
 		}
 	}
-	resp, err := t.next.RoundTrip(req)
 	listen := req.Method == http.MethodGet
+	if listen && req.Header.Get("Last-Event-ID") == "" {
+		if err := t.calm(ctx); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && !before.reached {
 			tr.write(func(n *notes) { n.reached = false }) // net/http found an old connection closed before it wrote anything
@@ -111,6 +121,21 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	}
 	return resp, nil
+}
+
+// calm waits before a stream of notifications is opened again that never lasts: mcp-go would open it every second for ever, and each time the
+// tools are read again. One goroutine at a time opens it.
+func (t *tripper) calm(ctx context.Context) error {
+	if time.Since(t.opened) > lasting {
+		t.quick = 0
+	}
+	if t.quick++; t.quick > 1 {
+		if err := backoff.Wait(ctx, listenAgain.After(t.quick-2)); err != nil {
+			return err
+		}
+	}
+	t.opened = time.Now()
+	return nil
 }
 
 type readCloser struct {

@@ -228,6 +228,30 @@ func TestAServerWhoseStreamsEndAtOnceIsUsed(t *testing.T) {
 	}
 }
 
+// A server may end its stream of notifications at once, each time: it is opened ever more rarely, and not every second for ever.
+func TestAStreamThatNeverLastsIsOpenedRarely(t *testing.T) {
+	t.Parallel()
+	asked := make(chan time.Time, 100)
+	h := mcpserver.New("tools", ledger(t)).ServeHTTP(t, stateful...)
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		asked <- time.Now()
+		w.Header().Set("Content-Type", "text/event-stream")
+		return true
+	})
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	list(t, m)
+	<-asked
+	<-asked
+	third := <-asked
+	if waited := (<-asked).Sub(third); waited < 2500*time.Millisecond {
+		t.Errorf("it was asked for again after %v", waited)
+	}
+	must(t, m, "files", "echo", `{}`)
+}
+
 func TestAJSONAnswerTooLargeIsKnownToHaveRun(t *testing.T) {
 	m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, id, strings.Repeat("a", maxAnswer))
