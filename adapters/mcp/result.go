@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -71,12 +72,14 @@ func readContent(c object) (string, bool) {
 	case "resource_link":
 		return fmt.Sprintf("[link %s %s, %s]", oneline.Brief(stringOf(c["name"]), 100), oneline.Brief(stringOf(c["uri"]), 500), mimeType(c)), false
 	case "resource":
-		var res object
-		_ = json.Unmarshal(c["resource"], &res)
-		uri := oneline.Brief(stringOf(res["uri"]), 500)
-		if body := res["text"]; !absent(body) {
-			t := stringOf(body)
-			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), text.Number(len(t)), t), true
+		res := resourceOf(c)
+		uri, body := oneline.Brief(stringOf(res["uri"]), 500), stringOf(res["text"])
+		blob, err := base64.StdEncoding.DecodeString(stringOf(res["blob"]))
+		if len(blob) > 0 && err == nil && utf8.Valid(blob) && strings.HasPrefix(http.DetectContentType(blob), "text/") {
+			body = string(blob) // some servers send every file as bytes
+		}
+		if body != "" || !absent(res["text"]) {
+			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), text.Number(len(body)), body), true
 		}
 		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), text.Number(decoded(stringOf(res["blob"])))), false
 	default:
@@ -84,12 +87,22 @@ func readContent(c object) (string, bool) {
 	}
 }
 
-// readPicture gives the bytes of an image that begin as a picture's do: what the server says of their type counts for nothing.
+func resourceOf(c object) (res object) {
+	_ = json.Unmarshal(c["resource"], &res) // nil: none
+	return res
+}
+
+// readPicture gives the bytes of an image, or of a file, that begin as a picture's do: what the server says of their type counts for nothing.
 func readPicture(c object) *turn.Picture {
-	if stringOf(c["type"]) != "image" {
+	encoded := c["data"]
+	switch stringOf(c["type"]) {
+	case "image":
+	case "resource":
+		encoded = resourceOf(c)["blob"]
+	default:
 		return nil
 	}
-	data, err := base64.StdEncoding.DecodeString(stringOf(c["data"]))
+	data, err := base64.StdEncoding.DecodeString(stringOf(encoded))
 	kind := http.DetectContentType(data)
 	if err != nil || !strings.HasPrefix(kind, "image/") {
 		return nil

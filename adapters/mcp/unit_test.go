@@ -138,8 +138,11 @@ func TestResults(t *testing.T) {
 		`{"content":[],"structuredContent":{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}}`: {
 			Text:       `{"content":[{"data":"[image image/jpeg, 1,500 bytes]","mimeType":"image/jpeg","type":"image"}],"key":"` + data[:100] + `","more":"[data audio/ogg, 1,500 bytes]","other":"<` + data[:600] + `"}`,
 			Structured: json.RawMessage(`{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}`)},
-		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`: {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
-		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                        {Text: "[resource x:y of unknown type, 2 bytes]"},
+		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`:    {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                           {Text: "[resource x:y of unknown type, 2 bytes]"},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","mimeType":"text/csv","blob":"YSzDpAo="}}]}`: {Text: "[resource x:y text/csv, 5 bytes]\na,ä\n"},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"Y2Fm6Q=="}}]}`:                       {Text: "[resource x:y of unknown type, 4 bytes]"},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y"}}]}`:                                         {Text: "[resource x:y of unknown type, 0 bytes]"},
 		`{"content":[7]}`: {Text: "[unreadable content]"},
 	} {
 		got := readResult(json.RawMessage(raw), "")
@@ -162,9 +165,12 @@ func TestResults(t *testing.T) {
 	}
 	// A picture is one by its bytes.
 	for data, kind := range map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "GIF89a": "image/gif", "<svg xmlns='http://www.w3.org/2000/svg'/>": "", "%PDF-1.4": "", "<html>": "", "": ""} {
-		r := readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+base64.StdEncoding.EncodeToString([]byte(data))+`","mimeType":"image/svg+xml"}]}`), "")
-		if kind == "" && r.Pictures != nil || kind != "" && (len(r.Pictures) != 1 || r.Pictures[0].Type != kind || string(r.Pictures[0].Data) != data) {
-			t.Errorf("%q: %+v", data, r.Pictures)
+		encoded := base64.StdEncoding.EncodeToString([]byte(data))
+		for _, item := range []string{`"type":"image","data":"` + encoded + `","mimeType":"image/svg+xml"`, `"type":"resource","resource":{"blob":"` + encoded + `"}`} {
+			r := readResult(json.RawMessage(`{"content":[{`+item+`}]}`), "")
+			if kind == "" && r.Pictures != nil || kind != "" && (len(r.Pictures) != 1 || r.Pictures[0].Type != kind || string(r.Pictures[0].Data) != data) {
+				t.Errorf("%q: %+v", item, r.Pictures)
+			}
 		}
 	}
 	r = readResult(json.RawMessage(`{"structuredContent":{"a":"`+long+`"}}`), "")
