@@ -102,10 +102,13 @@ func holdsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// refusal reads an error from a body: {"error": {...}}, {"error": "..."}, {"message"}, {"detail"}, or plain text.
+// refusal reads an error from a body: {"error": {...}}, {"error": "..."}, {"message"}, {"detail"}, one of these in a list (Gemini), or plain text.
 func refusal(body []byte, status int) *fault {
 	f := &fault{status: status}
 	root := gjson.ParseBytes(body)
+	if root.IsArray() {
+		root = root.Get("0")
+	}
 	if !gjson.ValidBytes(body) || !root.IsObject() {
 		if s := strings.TrimSpace(string(body)); !strings.HasPrefix(s, "<") { // no page
 			f.said = clip(s, 500)

@@ -99,6 +99,7 @@ func TestNoRetry(t *testing.T) {
 		{fakellm.Raw{Status: 302, Header: map[string]string{"Location": "https://elsewhere.invalid/"}}, "The model's service could not be reached. No tool was run in this step. Check that it runs and that model.base_url (OPENAI_BASE_URL) is right."},
 		{fakellm.Raw{Status: 418, Body: "plain words"}, "The model's service refused the request (418). No tool was run in this step. It said: “plain words”"},
 		{fakellm.Raw{Status: 418, Body: `{"error":"just words"}`}, "The model's service refused the request (418). No tool was run in this step. It said: “just words”"},
+		{fakellm.Raw{Status: 418, Body: `[{"error":{"code":418,"message":"a teapot","status":"INVALID_ARGUMENT"}}]`}, "The model's service refused the request (418). No tool was run in this step. It said: “a teapot”"},
 		{fakellm.Raw{Status: 418, Body: `{"detail":[{"loc":["body"],"msg":"bad"}]}`}, "The model's service refused the request (418). No tool was run in this step. It said: “[{\"loc\":[\"body\"],\"msg\":\"bad\"}]”"},
 	} {
 		t.Run(fmt.Sprint(c.raw.Status, c.raw.Body), func(t *testing.T) {
