@@ -59,7 +59,7 @@ func why(err error, cfg Server) string {
 		return "connection refused"
 	case errors.Is(err, errRedirect):
 		return errRedirect.Error()
-	case errors.Is(err, transport.ErrAuthorizationRequired), errors.Is(err, transport.ErrUnauthorized):
+	case errors.Is(err, transport.ErrAuthorizationRequired):
 		return "it refused our credentials (401)"
 	case errors.As(err, &status):
 		return fmt.Sprintf("it answered HTTP %d", int(status))
