@@ -121,26 +121,36 @@ func (s *server) openChatConn(ctx context.Context, st *chatConn, want permission
 	defer stop()
 	defer context.AfterFunc(s.life, stop)()
 
+	read := func(c *conn) error {
+		l, err := s.readTools(octx, c)
+		if err != nil {
+			return c.exitError(err)
+		}
+		st.tools = l.tools
+		c.read.Store(l.announced)
+		return nil
+	}
 	s.mu.Lock()
 	c := st.conn
-	if c != nil && lost(c) {
-		s.retired.Go(func() { s.retire(s.life, c) })
-		st.conn, c = nil, nil
-	}
 	s.mu.Unlock()
-	fresh := c == nil
-	var err error
-	if fresh {
-		c, err = s.dial(octx)
-	}
 	// The tools are also read where another definition is wanted: not every server says that they changed, and here nothing reads them by the clock.
-	if err == nil && (fresh || c.read.Load() != c.announce.Load() || s.same(st.tools[want.Name], want) != nil) {
-		var l *listed
-		if l, err = s.readTools(octx, c); err == nil {
-			st.tools = l.tools
-			c.read.Store(l.announced)
-		} else {
-			err = c.exitError(err)
+	var err error
+	if c != nil && (c.read.Load() != c.announce.Load() || s.same(st.tools[want.Name], want) != nil) {
+		if err = read(c); err != nil && octx.Err() == nil {
+			c.lose(err)
+		}
+	}
+	if c != nil && lost(c) {
+		old := c
+		s.mu.Lock()
+		s.retired.Go(func() { s.retire(s.life, old) })
+		st.conn, c = nil, nil
+		s.mu.Unlock()
+	}
+	fresh := c == nil
+	if fresh {
+		if c, err = s.dial(octx); err == nil {
+			err = read(c)
 		}
 	}
 	t := st.tools[want.Name]

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -150,6 +151,30 @@ func TestASessionOfItsOwnLearnsOfAChange(t *testing.T) {
 	old := spec(t, m, "files", "mutable").Tool
 	says(t, m, "first", "recall", `{}`, "nothing is kept")
 	says(t, m, "ana", "recall", `{}`, "nothing is kept")
+	s.Change()
+	eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old })
+	if _, err := inChat(t, m, "ana", "mutable", `{}`); err != nil {
+		t.Error(err)
+	}
+
+	// The server is another now, that does not know the session.
+	files := m.byName["files"]
+	files.mu.Lock()
+	stale := files.chatConns[tokenIn(t, "ana", old, `{}`).Chat()].conn.session()
+	files.mu.Unlock()
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.Header.Get("Mcp-Session-Id") == stale:
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, noSession)
+		default:
+			return false
+		}
+		return true
+	})
+	old = spec(t, m, "files", "mutable").Tool
 	s.Change()
 	eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old })
 	if _, err := inChat(t, m, "ana", "mutable", `{}`); err != nil {
