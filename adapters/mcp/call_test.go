@@ -668,6 +668,9 @@ func TestAnAnswerWithoutContentIsStillOneResult(t *testing.T) {
 		`{"content":[{"type":"hologram"}]}`:      `[content of unknown type "hologram"]`,
 		`{"content":[{"type":"text","text":7}]}`: "[no output]",
 		`{"content":"text"}`:                     "[no output]",
+		`{"resultType":"complete"}`:              "[no output]",
+		`{"resultType":"table","content":[]}`:    "[no output]",
+		`{"resultType":"task","taskId":"7"}`:     "The tool answered with what this bot does not know (task). It may have run, or may still run: do not repeat the call.",
 		`[]`:                                     "The tool answered, but not with a result that can be read.",
 	} {
 		m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {

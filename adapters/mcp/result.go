@@ -26,8 +26,12 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	if json.Unmarshal(raw, &m) != nil {
 		return turn.Result{Text: "The tool answered, but not with a result that can be read.", IsError: true}
 	}
-	if stringOf(m["resultType"]) == "input_required" {
+	switch kind := stringOf(m["resultType"]); {
+	case kind == "input_required":
 		return turn.Result{Text: fmt.Sprintf("The tool stopped to ask for %s. It did not get it, and did not finish.", cmp.Or(lacks, "more input")), IsError: true}
+	case kind != "" && kind != "complete" && absent(m["content"]): // to MCP no result; older servers may mean something else by the word
+		return turn.Result{Text: fmt.Sprintf("The tool answered with what this bot does not know (%s). It may have run, or may still run: do not repeat the call.",
+			oneline.Brief(kind, 40)), IsError: true}
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(m["content"], &items) // no content is no text
