@@ -574,14 +574,21 @@ func TestARestartedHTTPServerIsNoticed(t *testing.T) {
 	h.Intercept(nil)
 }
 
-// A stream that comes back may have missed announcements: the tools are read again.
+// A stream that comes back may have missed announcements: the tools are read again. Where a proxy cut it the server may hold the old one for a
+// while, and refuse another; the session is as good as before.
 func TestAReopenedStreamReadsTheToolsAgain(t *testing.T) {
 	t.Parallel()
 	s := mcpserver.New("tools", ledger(t))
 	h := s.ServeHTTP(t, stateful...)
 	opened := make(chan struct{}, 10)
-	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodGet {
+	var asked atomic.Int32
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method != http.MethodGet:
+		case asked.Add(1) == 2:
+			w.WriteHeader(http.StatusConflict)
+			return true
+		default:
 			opened <- struct{}{}
 		}
 		return false

@@ -108,7 +108,7 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			stale, untaken := judge(req, resp)
 			tr.write(func(n *notes) { n.stale, n.untaken = stale, untaken })
 		}
-		if listen && t.listening.Load() {
+		if listen && t.listening.Load() && resp.StatusCode != http.StatusConflict { // with that it knows us: it has not noticed that the old stream ended
 			t.lost(errStatus(resp.StatusCode))
 		}
 	case kind == "text/event-stream":
