@@ -49,7 +49,7 @@ type server struct {
 	blind     []string         // the same of tools that preview names
 	bad       string           // the sentence about tools that are not offered
 	fault     string           // why it is not connected
-	attempted bool             // it was connected or has failed
+	attempted bool             // it was connected or has failed, since it was well
 	failed    int              // attempts to connect that failed
 	stopped   bool
 	change    chan struct{} // closed and replaced at every change of the above
@@ -76,7 +76,7 @@ func (s *server) run(ctx context.Context) {
 				failures = 0
 			}
 		}
-		s.down(ctx, c, err)
+		s.down(ctx, c, err, failures)
 		if c != nil {
 			s.retired.Go(func() { s.retire(ctx, c) })
 		}
@@ -258,8 +258,8 @@ func (s *server) shown(said mcp.InitializeResult) render.Server {
 	return sh
 }
 
-// down records that the server cannot be used, and why.
-func (s *server) down(ctx context.Context, c *conn, err error) {
+// down records that the server cannot be used, and why. Of one that was well until now List waits to hear whether it comes back at once.
+func (s *server) down(ctx context.Context, c *conn, err error, failures int) {
 	reason := cmp.Or(why(err, s.cfg), "the connection was lost")
 	if c == nil {
 		reason = cmp.Or(why(err, s.cfg), "it did not answer as an MCP server does")
@@ -280,7 +280,7 @@ func (s *server) down(ctx context.Context, c *conn, err error) {
 		default:
 			s.log.Warn("not connected", attrs...)
 		}
-		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = nil, nil, nil, "", say, true
+		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = nil, nil, nil, "", say, c == nil || failures > 0
 		if c == nil {
 			s.failed++
 		}
@@ -333,11 +333,11 @@ func (s *server) state() (list []agent.ToolSpec, fault string) {
 	}
 }
 
-// tried waits until the server connected or failed once.
+// tried waits until the server connected or failed once, also after it was lost.
 func (s *server) tried(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		done, change := s.attempted || s.stopped, s.change
+		done, change := s.attempted && (s.conn == nil || !lost(s.conn)) || s.stopped, s.change
 		s.mu.Unlock()
 		if done {
 			return nil

@@ -101,8 +101,8 @@ func (m *Servers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// List implements [agent.Tools]. It waits for servers that were never tried, but not for long: what starts slowly must not hold up every
-// chat. Else it answers at once. A server with unusable tools has a fault that names them. Callers own the slices, not the schemas.
+// List implements [agent.Tools]. It waits for servers that were never tried, or were lost just now, but not for long: what starts slowly must
+// not hold up every chat. Else it answers at once. A server with unusable tools has a fault that names them. Callers own the slices, not the schemas.
 func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
 	soon, stop := context.WithTimeout(ctx, m.patience)
 	defer stop()
