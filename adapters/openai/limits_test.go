@@ -53,6 +53,32 @@ func TestARefusedToolCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// TestASchemaThatHasToBeSimpler: what made a service take the tools is done at once the next time.
+func TestASchemaThatHasToBeSimpler(t *testing.T) {
+	b := connect(t, fake())
+	b.llm.Queue(fakellm.Raw{Status: 400, Body: `{"error":{"message":"Invalid schema for function 's__t': schema must have type 'object' and not have 'anyOf' at the top level."}}`})
+	offered := []agent.ToolSpec{spec("s", "t", `{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)}
+	for round := range 2 {
+		if r, err := b.Reply(t.Context(), hi, offered, nil); err != nil || len(r.Faults) > 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		all := b.llm.Requests()
+		if last := string(all[len(all)-1].Body); len(all) != 2+round || strings.Contains(last, `"anyOf":[{"required":["a"]`) || !strings.Contains(last, "must also satisfy") {
+			t.Errorf("round %d: %d requests, the last is %s", round, len(all), last)
+		}
+	}
+	// Where it was a tool that had to go, the others are whole again.
+	b = connect(t, strict(fakellm.Strict{Dislikes: "s__u"}))
+	for range 2 {
+		if r, err := b.Reply(t.Context(), hi, append(offered, spec("s", "u", `{"type":"object"}`)), nil); err != nil || len(r.Faults) != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if all := b.llm.Requests(); len(all) != 4 || !strings.Contains(string(all[3].Body), `"anyOf":[{"required":["a"]`) {
+		t.Errorf("%d requests, the last is %s", len(all), all[len(all)-1].Body)
+	}
+}
+
 // TestARefusalThatNamesAPlace: some services give the tool's place instead of its name.
 func TestARefusalThatNamesAPlace(t *testing.T) {
 	for name, said := range map[string]string{

@@ -93,6 +93,7 @@ type Client struct {
 	retries int
 	idle    time.Duration
 	noUsage atomic.Bool // the service refuses stream_options
+	simple  atomic.Bool // it took the tools only once they were cut down
 	takes   limits      // what it takes of the tools
 
 	now  func() time.Time
@@ -157,7 +158,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		stream = func(agent.Delta) {}
 	}
 	names, offered := byAlias(offered)
-	s := &shape{usage: !c.noUsage.Load(), extras: true, stream: true}
+	s := &shape{usage: !c.noUsage.Load(), extras: true, stream: true, simple: c.simple.Load()}
 	for tries := 0; ; {
 		sent, faults := c.takes.fit(offered, talk)
 		a, f := c.attempt(ctx, talk, sent, s, stream)
@@ -168,6 +169,9 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 			faults = append(slices.Clip(faults), text.NoPictures)
 		}
 		if f == nil {
+			if s.simple && !s.fewer { // else every request would be refused first
+				c.simple.Store(true)
+			}
 			return a.reply(names, faults), nil
 		}
 		f.said = redact(f.said, c.secrets...)
@@ -222,7 +226,8 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec, talk []turn.Ut
 	case !s.simple && names("schema", "parameters", "description", "tools"):
 		s.simple = true
 	default:
-		return c.takes.refuse(f.said, sent)
+		s.fewer = c.takes.refuse(f.said, sent)
+		return s.fewer
 	}
 	return true
 }

@@ -25,6 +25,7 @@ type shape struct {
 	usage  bool // stream_options.include_usage
 	extras bool // provider fields of earlier replies
 	simple bool // schemas and descriptions cut down to what the strictest service takes
+	fewer  bool // that was not it: a tool was left out
 	stream bool
 	// shortIDs says that calls go under ids of nine characters, which is all that Mistral's servers take.
 	shortIDs   bool

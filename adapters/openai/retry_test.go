@@ -155,8 +155,9 @@ func TestRefusedFields(t *testing.T) {
 		t.Error("the next request asks for usage again")
 	}
 	// The same refusal twice is an error, not a loop.
+	b = connect(t, fake())
 	b.llm.Queue(no("'tools' are unsupported"), no("'tools' are unsupported"), no("'tools' are unsupported"))
-	if _, _, _, err := b.ask(t, hi); err == nil || len(b.llm.Requests()) != 7 {
+	if _, _, _, err := b.ask(t, hi); err == nil || len(b.llm.Requests()) != 2 {
 		t.Errorf("%v after %d requests", err, len(b.llm.Requests()))
 	}
 }
