@@ -74,7 +74,8 @@ func readContent(c object) (string, bool) {
 	case "image", "audio":
 		return fmt.Sprintf("[%s %s, %s bytes]", kind, mimeType(c), text.Number(decoded(stringOf(c["data"])))), false
 	case "resource_link":
-		return fmt.Sprintf("[link %s %s, %s]", oneline.Brief(stringOf(c["name"]), 100), oneline.Brief(stringOf(c["uri"]), 500), mimeType(c)), false
+		link := fmt.Sprintf("[link %s %s, %s]", oneline.Brief(stringOf(c["name"]), 100), oneline.Brief(stringOf(c["uri"]), 500), mimeType(c))
+		return strings.TrimSpace(link + " " + oneline.Brief(stringOf(c["description"]), 500)), false // often all that a search says of what it found
 	case "resource":
 		res := resourceOf(c)
 		uri, body := oneline.Brief(stringOf(res["uri"]), 500), stringOf(res["text"])

@@ -139,6 +139,7 @@ func TestResults(t *testing.T) {
 			Text:       `{"content":[{"data":"[image image/jpeg, 1,500 bytes]","mimeType":"image/jpeg","type":"image"}],"key":"` + data[:100] + `","more":"[data audio/ogg, 1,500 bytes]","other":"<` + data[:600] + `"}`,
 			Structured: json.RawMessage(`{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}`)},
 		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`:    {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		`{"content":[{"type":"resource_link","uri":"x:y","name":"n","description":"How to\nbegin"}]}`:        {Text: "[link n x:y, of unknown type] How to begin"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                           {Text: "[resource x:y of unknown type, 2 bytes]"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","mimeType":"text/csv","blob":"YSzDpAo="}}]}`: {Text: "[resource x:y text/csv, 5 bytes]\na,ä\n"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"Y2Fm6Q=="}}]}`:                       {Text: "[resource x:y of unknown type, 4 bytes]"},
