@@ -126,6 +126,9 @@ func rawMain() {
 			if a := s.reply(r); a != "" {
 				fmt.Println(a)
 			}
+			if how == "brief" && r.Method == "tools/list" {
+				os.Exit(0)
+			}
 		}
 	}
 }

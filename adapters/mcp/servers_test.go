@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
@@ -329,6 +330,18 @@ func TestListDoesNotWaitForTheSlow(t *testing.T) {
 	specs, faults, err := m.List(within(t))
 	if err != nil || len(specs) == 0 || len(faults) != 1 || faults[0].Server != "mute" {
 		t.Fatalf("%d tools, faults %v, %v", len(specs), faults, err)
+	}
+}
+
+// Who comes waits for a server that was lost just now, but not for one that is lost again and again.
+func TestListDoesNotWaitForWhatNeverStays(t *testing.T) {
+	p, log := quick, &logged{}
+	p.await = time.Hour
+	p.reconnect = backoff.Exponential{First: time.Millisecond, Factor: 1_000_000_000, Most: time.Hour}
+	m := startWith(t, p, log, map[string]Server{"brief": rawStdio("brief")})
+	eventually(t, m, "brief", func() bool { return strings.Count(log.String(), "msg=connected") == 2 && !up(m, "brief")() })
+	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 {
+		t.Errorf("%v, faults %v", err, faults)
 	}
 }
 
