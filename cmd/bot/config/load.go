@@ -157,7 +157,9 @@ func (r *File) environment(c *Config) {
 	eachVariable(reflect.ValueOf(c).Elem(), "", func(name, field string, v reflect.Value) {
 		if written, under := Variable(r.env, name); written != "" {
 			r.set[field] = Problem{File: under}
-			if err := setValue(v, written, false); err != nil {
+			if quoted.FindString(written) == written {
+				r.Add(field, "stands in quotation marks, which would be a part of it: docker's --env-file, say, takes none away; leave them out")
+			} else if err := setValue(v, written, false); err != nil {
 				r.Add(field, "%v", err)
 			}
 		}

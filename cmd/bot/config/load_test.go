@@ -186,6 +186,19 @@ discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http:
 	}
 }
 
+// What a file of variables, or a secret made with echo, brings along is no part of a value. Quotation marks that nothing took away are said.
+func TestVariablesWithSpaceAround(t *testing.T) {
+	c := mustParse(t, "mcp: {servers: {wiki: {url: '${WIKI}'}}}", env("NOD_DATA_DIR", "/env\r", "OPENAI_BASE_URL", "http://h/v1\n", "OPENAI_MODEL", " m\r\n", "NOD_LISTEN", " \r\n", "WIKI", "http://w/mcp\r"))
+	if c.DataDir != "/env" || c.Model.BaseURL.Reveal() != "http://h/v1" || c.Model.Name != "m" || c.Listen != "127.0.0.1:8080" || c.MCP.Servers["wiki"].URL.Reveal() != "http://w/mcp" {
+		t.Errorf("%q %q %q %q %+v", c.DataDir, c.Model.BaseURL.Reveal(), c.Model.Name, c.Listen, c.MCP.Servers)
+	}
+	for _, v := range []string{`"s3cret"`, `'s3cret'`} {
+		if _, err := Parse("nod.yaml", nil, env("OPENAI_API_KEY", v)); err == nil || !strings.Contains(err.Error(), "OPENAI_API_KEY: model.api_key: stands in quotation marks") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestProblems has one file per kind of mistake in testdata/bad; the golden text beside it is all that is said.
 // R20/words
 func TestProblems(t *testing.T) {

@@ -13,14 +13,16 @@ const DefaultFile = "nod.yaml"
 const prefix, before = "NOD_", "BOT_"
 
 // Variable looks one of nod's variables up by its name, and where that is not set or empty by the one that it had before. under is the name
-// under which it was found.
+// under which it was found. Space around a value is no part of it.
 func Variable(env Getenv, name string) (value, under string) {
-	if v, _ := env(name); v != "" {
-		return v, name
-	}
+	names := []string{name}
 	if rest, ok := strings.CutPrefix(name, prefix); ok {
-		if v, _ := env(before + rest); v != "" {
-			return v, before + rest
+		names = append(names, before+rest)
+	}
+	for _, under = range names {
+		value, _ = env(under)
+		if value = strings.TrimSpace(value); value != "" { // a file of variables with Windows' line ends, or a secret made with echo, has some
+			return value, under
 		}
 	}
 	return "", ""

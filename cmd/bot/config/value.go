@@ -43,6 +43,7 @@ func expand(s string, env Getenv) (out string, used bool, err error) {
 			return ""
 		}
 		v, set := env(name)
+		v = strings.TrimSpace(v)
 		if !set && !optional.MatchString(name) {
 			err = cmp.Or(err, fmt.Errorf("the environment variable %s is not set", name))
 		}

@@ -53,8 +53,7 @@ func run(p command.Process, f flags, words []string) int {
 	if err != nil {
 		return p.Refuse(command.Usage, err)
 	}
-	fromEnv := p.Variable("NOD_SESSION_KEY")
-	key := cmp.Or(strings.TrimSpace(f.key), strings.TrimSpace(fromEnv))
+	key := cmp.Or(strings.TrimSpace(f.key), p.Variable("NOD_SESSION_KEY"))
 	if ip := net.ParseIP(base.Hostname()); key != "" && base.Scheme == "http" && base.Hostname() != "localhost" && !ip.IsLoopback() {
 		fmt.Fprintln(p.Stderr, "note: the session key goes over the network unencrypted; an https:// address would not")
 	}
