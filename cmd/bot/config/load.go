@@ -241,6 +241,9 @@ func (c *Config) normalize(r *File) {
 	}
 	c.DataDir = at(c.DataDir)
 	r.refuse(strings.HasPrefix(c.DataDir, "~/"), "data_dir", "~ needs HOME to be set; name the directory in full")
+	if full, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
+		c.DataDir = full // what servers may reach is compared with it
+	}
 }
 
 // peopleAmongKeys moves those of ADMIN_SESSION_KEYS that name a person or a role to the admins: the list is one for both (R110). As a key of

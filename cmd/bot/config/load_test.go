@@ -199,6 +199,17 @@ func TestVariablesWithSpaceAround(t *testing.T) {
 	}
 }
 
+// A directory that is named from where nod starts is as closed to servers as one that is named in full.
+func TestDataDirFromHere(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	for _, dir := range []string{"data", "./data", "."} {
+		if _, err := Parse("nod.yaml", []byte("mcp: {servers: {files: {command: [x], paths: ['"+here+"']}}}"), env("NOD_DATA_DIR", dir)); err == nil || !strings.Contains(err.Error(), "paths[0]: would open data_dir") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
 // TestProblems has one file per kind of mistake in testdata/bad; the golden text beside it is all that is said.
 // R20/words
 func TestProblems(t *testing.T) {

@@ -38,7 +38,7 @@ func Server(c config.Config, name string) mcp.Server {
 	if len(s.Command) == 0 || !s.Confine {
 		return m
 	}
-	m.Home = filepath.Join(absolute(c.DataDir), "servers", name)
+	m.Home = filepath.Join(c.DataDir, "servers", name)
 	m.Bounds = &confine.Bounds{Keep: ownFiles(c), Ports: openPorts(c)}
 	for _, p := range s.Paths {
 		if p.ReadOnly {
@@ -52,14 +52,7 @@ func Server(c config.Config, name string) mcp.Server {
 
 // ownFiles are the files that no server may have.
 func ownFiles(c config.Config) []string {
-	return slices.DeleteFunc([]string{absolute(c.DataDir), c.File}, func(path string) bool { return path == "" })
-}
-
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
+	return slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" })
 }
 
 // openPorts are the ports behind which a program could decide without knowing a secret: the page that wants no key, and a Redis that wants no
