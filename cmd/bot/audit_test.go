@@ -254,19 +254,18 @@ func TestAuditFollow(t *testing.T) {
 	out, printed := io.Pipe()
 	signals := make(chan os.Signal, 2)
 	k.env["HOME"] = "/home/ana"
-	var stderr bytes.Buffer
-	done := make(chan int)
+	stderr := &seat{t: t, out: newScreen(), code: make(chan int, 1)}
 	go func() {
-		code := process{args: []string{"audit", "tail", "-follow", "-n", "1"}, Process: command.Process{Stdout: printed, Stderr: &stderr, Signals: signals, Exit: func(int) {},
+		code := process{args: []string{"audit", "tail", "-follow", "-n", "1"}, Process: command.Process{Stdout: printed, Stderr: stderr.out, Signals: signals, Exit: func(int) {},
 			Env: func(name string) (string, bool) { v, ok := k.env[name]; return v, ok }}}.main()
 		_ = printed.Close()
-		done <- code
+		stderr.code <- code
 	}()
 	lines := bufio.NewScanner(out)
 	next := func(words ...string) {
 		t.Helper()
 		if !lines.Scan() {
-			t.Fatal("it ended: ", stderr.String())
+			t.Fatal("it ended: ", stderr.out)
 		}
 		for _, w := range words {
 			if !strings.Contains(lines.Text(), w) {
@@ -290,12 +289,18 @@ func TestAuditFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	next("mode always", "=Nina", "web::old #7")
+	k.mini.SetError("LOADING Redis is loading the dataset in memory") // an outage ends nothing, and is told once
+	stderr.until("asked again until it can: ")
+	k.mini.SetError("")
+	k.asks("then", "write_file", chat.Deny)
+	next("request asked", "web::then #3")
+	next("decision denied", "web::then #4")
 	signals <- syscall.SIGTERM
 	if lines.Scan() {
 		t.Errorf("also: %s", lines.Text())
 	}
-	if code := <-done; code != command.OK {
-		t.Errorf("code %d, %s", code, stderr.String())
+	if code := <-stderr.code; code != command.OK || strings.Count(stderr.out.String(), "audit:") != 1 {
+		t.Errorf("code %d, %s", code, stderr.out)
 	}
 }
 

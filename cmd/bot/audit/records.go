@@ -67,26 +67,27 @@ func (a *auditor) tail(ctx context.Context) error {
 	seen := map[chat.ID]uint64{}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
-	for first := true; ; first = false {
+	for first, lost := true, false; ; first = false {
 		stands, err := a.store.Stands(ctx)
 		if first {
 			err = a.report(err) // what is broken is told once
 		}
-		if err != nil && !isOfOneLog(err) {
-			return err
-		}
-		records, err := a.since(ctx, stands, seen, first)
-		if err != nil {
-			return err
+		var records []audit.Record
+		if err == nil || isOfOneLog(err) {
+			records, err = a.since(ctx, stands, seen, first)
 		}
 		for _, r := range records {
 			if err := w.write(r); err != nil {
 				return err
 			}
 		}
-		if err := w.end(); err != nil || !a.follow {
-			return err
+		if unwritten := w.end(); unwritten != nil || !a.follow || first && err != nil {
+			return cmp.Or(err, unwritten)
 		}
+		if err != nil && !lost && ctx.Err() == nil { // whoever sends them on is still there when Redis comes back, and misses nothing
+			fmt.Fprintln(a.Stderr, "audit: the store cannot be read, and is asked again until it can:", err)
+		}
+		lost = err != nil
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -95,7 +96,7 @@ func (a *auditor) tail(ctx context.Context) error {
 	}
 }
 
-// since gives the records of the chats behind the entries that were seen of them, in order. At first they are the newest of all, and it
+// since gives the records of the chats behind the entries that were seen of them, in order, those that it could read also where it fails. At first they are the newest of all, and it
 // reads no chat that has been silent for longer than the oldest of them.
 func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat.ID]uint64, first bool) (out []audit.Record, err error) {
 	most := a.n
@@ -118,7 +119,7 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 		})
 		seen[s.Chat] = max(s.Seq, head.Seq) // what is broken is told once
 		if err = a.report(err); err != nil {
-			return nil, err
+			seen[s.Chat] = max(was, head.Seq)
 		}
 		// What has the same time keeps the order of its log.
 		slices.SortStableFunc(out, func(x, y audit.Record) int {
@@ -126,6 +127,9 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 		})
 		if first {
 			out = out[max(0, len(out)-most):]
+		}
+		if err != nil {
+			return out, err
 		}
 	}
 	return out, nil
