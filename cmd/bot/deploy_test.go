@@ -254,7 +254,7 @@ func TestUnit(t *testing.T) {
 	}
 	unit := string(data)
 	for _, want := range []string{"[Unit]", "[Service]", "[Install]", "DynamicUser=yes", "StateDirectory=nod", "ProtectSystem=strict", "ProtectHome=yes", "NoNewPrivileges=yes",
-		"CapabilityBoundingSet=", "NOD_DATA_DIR=/var/lib/nod", "ExecStart=/usr/local/bin/nod", "landlock_restrict_self"} {
+		"CapabilityBoundingSet=", "NOD_DATA_DIR=/var/lib/nod", "ExecStart=/usr/local/bin/nod", "landlock_restrict_self", "RestartSec=5"} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("it has no %s", want)
 		}
