@@ -30,10 +30,14 @@ func TestDocs(t *testing.T) {
 	}
 	index := read("../../docs/README.md")
 	link, file := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), regexp.MustCompile("`((?:core|state|adapters|cmd|tests)/[\\w/.]+)`")
+	headless := regexp.MustCompile(`\n[^|\n]*\n\|[^\n]*\n(?:[^|]|\|[^-])`)
 	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
 		text := read(page)
 		if name := filepath.Base(page); !strings.Contains(index, "("+name+")") && !strings.Contains(index, "(../"+name+")") && filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" {
 			t.Errorf("%s is not in docs/README.md", name)
+		}
+		if m := headless.FindString(text); m != "" {
+			t.Errorf("%s has rows without a head, which are shown as text: %s", page, m)
 		}
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
