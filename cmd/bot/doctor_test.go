@@ -258,7 +258,7 @@ func TestDoctorOfTheModel(t *testing.T) {
 		"the right key": {llm.URL + "/v1", "right", "✓ model fake", []string{"answers"}},
 		"a wrong key":   {llm.URL + "/v1", "s3cret", "✗ model fake", []string{"API key", "OPENAI_API_KEY"}},
 		"no such page":  {page.URL, "s3cret", "✗ model fake", []string{"OPENAI_BASE_URL"}},
-		"nobody there":  {"http://127.0.0.1:1/v1", "s3cret", "✗ model fake", []string{"OPENAI_BASE_URL"}},
+		"nobody there":  {"http://127.0.0.1:1/v1", "s3cret", "✗ model fake", []string{"OPENAI_BASE_URL", "connection refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, report := visit(t, "", map[string]string{"OPENAI_BASE_URL": tt.url, "OPENAI_API_KEY": tt.key, "OPENAI_MODEL": "fake"})

@@ -19,12 +19,14 @@ import (
 	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web/signin"
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
 
@@ -122,7 +124,11 @@ func (p *examination) model(ctx context.Context) {
 	case spoke || err == nil:
 		p.found(what, surface.Fine, "answers", "")
 	case ok:
-		p.found(what, surface.Wrong, strings.Replace(refused.Say, " No tool was run in this step.", "", 1),
+		say := strings.Replace(refused.Say, " No tool was run in this step.", "", 1)
+		if refused.Cause != nil { // whose words are for operators: a name, a certificate, a proxy
+			say = strings.TrimRight(say, ".") + " (" + text.Shorten(command.OneLine(refused.Cause.Error()), 300) + ")"
+		}
+		p.found(what, surface.Wrong, say,
 			"Look at model.base_url (OPENAI_BASE_URL), model.api_key (OPENAI_API_KEY) and model.name (OPENAI_MODEL).")
 	case errors.Is(err, context.DeadlineExceeded):
 		p.found(what, surface.Doubtful, fmt.Sprintf("did not begin to answer in %s", surface.LookTimeout),
