@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,14 +48,16 @@ func manifests(p *command.Process) *cobra.Command {
 func (o *manifestFlags) print(of func(config.Config, manifestFlags) (out []byte, next string, err error)) func(command.Process, []string) int {
 	return func(p command.Process, _ []string) int {
 		var c config.Config
-		if p.ConfigFile != "" && o.client == "" { // the app can be made before there is any configuration
+		if _, none := os.Stat(config.DefaultFile); o.client == "" && (p.ConfigFile != "" || none == nil) { // the app can be made before there is any configuration
 			var ok bool
-			if c, ok = p.Load(); !ok {
+			if c, ok = p.Load(); !ok && p.ConfigFile != "" {
 				return command.Usage
+			} else if !ok { // or before it is whole: what is in order counts
+				fmt.Fprintf(p.Stderr, "note: the app is made of what else %s says\n", config.DefaultFile)
 			}
-		} else if p.ConfigFile == "" {
-			token, _ := p.Env("DISCORD_TOKEN")
-			c.Discord.Token = config.Secret(strings.TrimSpace(token))
+		}
+		if p.ConfigFile == "" && c.Discord.Token == "" {
+			c.Discord.Token = config.Secret(p.Variable("DISCORD_TOKEN"))
 		}
 		out, next, err := of(c, *o)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,6 +161,12 @@ func TestManifestOfASignIn(t *testing.T) {
 	code, out, err := try(t, strings.Fields("manifest slack -config "+signIn), secret, nil)
 	if code != 0 || !strings.Contains(out, `"https://nod.example.org/signin/callback"`) || !strings.Contains(out, `"openid"`) {
 		t.Errorf("exit code %d:\n%s%s", code, out, err)
+	}
+	t.Chdir(filepath.Dir(signIn)) // as any command does, it reads the file that lies there, also one in which something is missing
+	for _, env := range []map[string]string{secret, nil} {
+		if code, out, _ := try(t, []string{"manifest", "slack"}, env, nil); code != 0 || !strings.Contains(out, `"https://nod.example.org/signin/callback"`) {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
 	}
 	if _, out, _ := try(t, strings.Fields("manifest discord -config "+signIn), secret, nil); strings.Contains(out, "callback") {
 		t.Errorf("Discord's has Slack's:\n%s", out)
