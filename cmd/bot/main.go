@@ -43,10 +43,9 @@ func main() {
 	confine.Main()  // this binary is also what puts bounds on the programs that it starts
 	hardened := confine.Harden()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(process{args: os.Args[1:], run: run, hardened: hardened, Process: command.Process{
 		Env: os.LookupEnv, Variables: variables(), Stdin: os.Stdin, Terminal: isTerminal(os.Stdin), Stdout: os.Stdout, Stderr: os.Stderr,
-		Signals: signals, Exit: os.Exit,
+		Signals: signals, Hear: func() { signal.Notify(signals, os.Interrupt, syscall.SIGTERM) }, Exit: os.Exit,
 	}}.main())
 }
 
@@ -138,7 +137,7 @@ func (p process) serve(as command.Process, c config.Config) int {
 	if p.hardened != nil {
 		log.Warn("this process is not as closed to other programs as it should be", "why", p.hardened)
 	}
-	ctx, release := command.UntilSignal(context.Background(), p.Signals, c.Drain, log, p.Exit)
+	ctx, release := as.UntilSignal(c.Drain, log)
 	defer release()
 	if err := p.run(ctx, c, p.Stdout, log); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error("stopped by an error", "error", err)

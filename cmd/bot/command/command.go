@@ -40,6 +40,7 @@ type Process struct {
 	Terminal       bool      // a person types into Stdin
 	Stdout, Stderr io.Writer
 	Signals        <-chan os.Signal
+	Hear           func()    // has signals come there; nil: they do. See Heed
 	Exit           func(int) // ends the process at once
 	Version        string    // of this program, for those that it talks to
 
@@ -119,7 +120,7 @@ func (p Process) Logger(level slog.Leveler) *slog.Logger {
 
 // Context ends at the first signal. A second one ends the process.
 func (p Process) Context() (ctx context.Context, release func()) {
-	return UntilSignal(context.Background(), p.Signals, 0, slog.New(slog.DiscardHandler), p.Exit)
+	return p.UntilSignal(0, slog.New(slog.DiscardHandler))
 }
 
 // Platform is where whoever types commands is known by.

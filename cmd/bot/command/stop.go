@@ -4,16 +4,24 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 )
 
+// Heed has signals come to p.Signals from now on. Before that one ends the process, as it does any program: nobody else would leave a question that
+// is typed at, or a host that does not answer.
+func (p Process) Heed() {
+	if p.Hear != nil {
+		p.Hear()
+	}
+}
+
 // UntilSignal returns a context that ends at the first signal: from then on no work is taken. A second signal ends the process
 // at once, whatever still runs: everything acknowledged is in the log, so that is safe, only less polite. release stops the
 // watching and waits for it.
-func UntilSignal(parent context.Context, signals <-chan os.Signal, drain time.Duration, log *slog.Logger, exit func(int)) (ctx context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(parent)
+func (p Process) UntilSignal(drain time.Duration, log *slog.Logger) (ctx context.Context, release func()) {
+	p.Heed()
+	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -21,10 +29,10 @@ func UntilSignal(parent context.Context, signals <-chan os.Signal, drain time.Du
 			select {
 			case <-done:
 				return
-			case s := <-signals:
+			case s := <-p.Signals:
 				if n > 1 {
 					log.Warn("stopping at once", "signal", s.String())
-					exit(Fail)
+					p.Exit(Fail)
 					return
 				}
 				log.Info("stopping: finishing what runs, taking nothing new; the signal again stops at once", "signal", s.String(), "drain", drain)

@@ -75,6 +75,7 @@ func run(p command.Process, f flags, words []string) int {
 	if err := t.begin(ctx, key); err != nil {
 		return p.Refuse(command.Fail, err)
 	}
+	p.Heed()
 	if text != "" {
 		return t.turn(ctx, text)
 	}
