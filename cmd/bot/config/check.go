@@ -291,6 +291,10 @@ func (r *File) checkURL(field string, t Text, starts ...string) {
 		return
 	}
 	u, err := url.Parse(t.Reveal())
+	if err != nil && strings.Contains(t.Reveal(), "@") && slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(t.Reveal(), start) }) {
+		r.Add(field, "is no URL: a password with / ? # or %% in it must be percent-encoded, %%2F for /")
+		return
+	}
 	r.refuse(err != nil || !slices.Contains(starts, u.Scheme+"://") || u.Opaque != "" || u.Host == "" && u.Scheme != "unix", field,
 		"want a whole URL that starts with %s", text.OneOf(starts))
 }

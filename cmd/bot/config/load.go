@@ -144,6 +144,10 @@ func broken(name string, data []byte, err error) *Problem {
 	switch {
 	case strings.Contains(e.Message, "cannot start any token") && p.Line > 0 && p.Line <= len(lines) && tabbed.Match(lines[p.Line-1]):
 		p.Say = "this line is indented with a tab; YAML wants spaces"
+	case strings.Contains(e.Message, "cannot start any token"):
+		p.Say = "a value that starts with @, % or ` must stand in quotes"
+	case strings.Contains(e.Message, "escape character"), strings.Contains(e.Message, "hexadecimal"):
+		p.Say = `\ has a meaning in double quotes: write a path in single ones, as 'C:\Users\ana'`
 	case strings.Contains(e.Message, "anchor"):
 		p.Say = "a value that starts with * or & must stand in quotes"
 	case say != "":
