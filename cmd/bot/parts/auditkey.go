@@ -53,7 +53,9 @@ func makeAuditKey(c config.Config, now time.Time, log *slog.Logger) (state.Audit
 		return key, err
 	}
 	path := AuditKeyPath(c)
-	if err := writeAuditKey(path, now); err != nil {
+	if err := writeAuditKey(path, now); err != nil && c.Audit.SignWith == "" { // it is the first thing that is written there
+		return key, fmt.Errorf("data_dir %s (NOD_DATA_DIR) cannot be written: %w", c.DataDir, err)
+	} else if err != nil {
 		return key, fmt.Errorf("audit.key: %w", err)
 	}
 	if !c.Redis.URL.IsZero() {

@@ -30,6 +30,9 @@ func TestTheAuditKey(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("left behind: %v", files)
 	}
+	if _, err := makeAuditKey(config.Config{DataDir: "/proc/nod"}, now, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), "data_dir /proc/nod (NOD_DATA_DIR) cannot be written: ") {
+		t.Errorf("a directory that cannot be made: %v", err)
+	}
 	c.Audit.SignWith = filepath.Join(dir, "own")
 	for text, say := range map[string]string{
 		"short\n": "at least 32", strings.Repeat("k", 32) + "\nyesterday": "no time", strings.Repeat("k", 32): "", strings.Repeat("k", 32) + "\n2026-01-02T15:04:05Z\n": "",
