@@ -220,7 +220,7 @@ func TestDoctorOfTheDataDirectory(t *testing.T) {
 	}
 }
 
-// A user who may not do all that nod does is told where the list is.
+// A user who may not do all that nod does is told where the list is, and a replica what it is.
 func TestDoctorOfARedisUser(t *testing.T) {
 	url := harness.StartRedis(t).URL
 	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: strings.TrimPrefix(url, "unix://")})
@@ -230,6 +230,11 @@ func TestDoctorOfARedisUser(t *testing.T) {
 	}
 	_, report := visit(t, "", map[string]string{"REDIS_URL": strings.Replace(url, "//", "//nod:s3cret@", 1)})
 	says(t, report, "✗ Redis", "deploy/redis-users.acl")
+	if err := admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, report = visit(t, "", map[string]string{"REDIS_URL": url})
+	says(t, report, "✗ Redis", "a replica", "its primary")
 }
 
 func TestDoctorOfRedis(t *testing.T) {

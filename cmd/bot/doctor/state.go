@@ -116,6 +116,8 @@ func redisAdvice(ctx context.Context, err error) string {
 		return "Set maxmemory-policy noeviction in the server's configuration."
 	case errors.Is(err, state.ErrNotConfirmed):
 		return "Start as many replicas as redis.durability names and look at their replication (INFO replication), or set redis.durability to what there is."
+	case strings.Contains(said, "READONLY"):
+		return "This is a replica, which takes no writes: name its primary in redis.url (REDIS_URL), or the Sentinels."
 	case strings.Contains(said, "NOPERM"):
 		return "Give the user of redis.url the keys, channels and commands of deploy/redis-users.acl."
 	case strings.HasPrefix(said, "redis.durability"):
