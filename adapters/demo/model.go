@@ -73,7 +73,7 @@ func (m Model) speak(ctx context.Context, r agent.Reply, stream func(agent.Delta
 const (
 	phrases = "`what time is it`, `calculate 2+2*3`, `list files` (or `list files in docs`), `read notes.txt`, `write hello to notes.txt`, `create directory docs`, `delete notes.txt`. Several at once work too: `read notes.txt and write bye to b.txt and list files`."
 	who     = "I am a scripted demo, not a language model, so I understand only a few phrases: "
-	connect = "To connect a real model, set OPENAI_API_KEY (and OPENAI_BASE_URL and OPENAI_MODEL where needed), or `model:` in nod.yaml, and start me again."
+	connect = "To connect a real model, set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for another server), or `model:` in nod.yaml, and start me again."
 )
 
 // An act is how the model does one verb, and its own words for it. In them {of} is what it is done to, {result} is the tool's result and {block}

@@ -78,7 +78,7 @@ func TestModelSaysThatItIsScripted(t *testing.T) {
 		if len(r.Calls) != 0 {
 			t.Errorf("%q: calls %v", say, r.Calls)
 		}
-		for _, want := range []string{"scripted demo, not a language model", "`write hello to notes.txt`", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "nod.yaml"} {
+		for _, want := range []string{"scripted demo, not a language model", "`write hello to notes.txt`", "set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL", "nod.yaml"} {
 			if strings.Count(r.Text, want) != 1 {
 				t.Errorf("%q: %q stands %d times in %q", say, want, strings.Count(r.Text, want), r.Text)
 			}
