@@ -148,7 +148,7 @@ func TestInitTakesOver(t *testing.T) {
 		`{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server-filesystem", "`+data+`", "`+d.home+`", "relative"], "env": {"TOKEN": "s3cret"}}}}`)
 	d.put(filepath.Join(d.home, ".cursor", "mcp.json"), `{"mcpServers": {"wiki": {"url": "https://wiki.example/mcp", "headers": {"Authorization": "Bearer ${env:WIKI_TOKEN}"}},
 		"files": {"command": "npx", "args": ["-y", "other"], "disabled": false}, "off": {"command": "x", "disabled": true}}}`)
-	d.put(filepath.Join(".vscode", "mcp.json"), `{
+	d.put(filepath.Join(".vscode", "mcp.json"), "\ufeff"+`{
 		// comments and trailing commas are allowed here
 		"inputs": [{"type": "promptString", "id": "gh-token", "password": true}],
 		"servers": {

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -100,7 +101,7 @@ func read(path string, env config.Getenv) (all []server, notes []string, err err
 			Servers map[string]entry `json:"servers"`
 		} `json:"mcp"`
 	}
-	if data, err = hujson.Standardize(data); err == nil { // these programs allow comments in it
+	if data, err = hujson.Standardize(bytes.TrimPrefix(data, []byte("\ufeff"))); err == nil { // these programs allow comments in it, and a byte order mark
 		err = json.Unmarshal(data, &file)
 	}
 	if err != nil {
