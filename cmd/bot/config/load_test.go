@@ -199,6 +199,17 @@ func TestVariablesWithSpaceAround(t *testing.T) {
 	}
 }
 
+// What stands where the file should be, and is none, is no silent demo: Docker makes a directory of a file that it was to mount and that is not there.
+func TestDirectoryForAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir(DefaultFile, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load("", env()); err == nil || !strings.Contains(err.Error(), "the configuration cannot be read") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A directory that is named from where nod starts is as closed to servers as one that is named in full.
 func TestDataDirFromHere(t *testing.T) {
 	here := t.TempDir()

@@ -48,7 +48,7 @@ func Renamed(env Getenv) (out []string) {
 // else put there is not read: whoever may write to /tmp would decide what nod does for all who start it there.
 func find() (path string, err error) {
 	info, err := os.Stat(DefaultFile)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return "", nil //nolint:nilerr // none is there
 	}
 	if !owned(info) {
