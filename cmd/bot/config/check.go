@@ -331,7 +331,7 @@ func (c Config) Warnings() []string {
 	if c.Demo() && c.Model.APIKey != "" {
 		out = append(out, "a model key is set, but neither model.name nor model.base_url: the scripted demo answers (set OPENAI_MODEL to use the model)")
 	}
-	for _, p := range c.Retired {
+	for _, p := range c.Notes {
 		out = append(out, p.String())
 	}
 	out = append(out, c.unreachable()...)

@@ -32,8 +32,8 @@ import (
 // goes over the file, and a default tag what holds where neither says something. docs/configuration.md explains each field to people.
 type Config struct {
 	File string `yaml:"-"` // where it was read from, in full; empty: nowhere
-	// Retired are the fields of the file that nod had once: they change nothing, and an old file still starts.
-	Retired Problems `yaml:"-"`
+	// Notes are about what is no mistake and does not do what it looks like, as the fields that nod had once: an old file still starts.
+	Notes Problems `yaml:"-"`
 	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
 	Listen string `yaml:"listen" env:"NOD_LISTEN" default:"127.0.0.1:8080"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.

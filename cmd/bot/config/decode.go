@@ -120,7 +120,7 @@ func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 		}
 		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value })
 		if why, ok := retired[k.Value]; ok && i < 0 && v.Type() == why.of {
-			r.gone = append(r.gone, Problem{r.file, k.Line, join(field, k.Value), why.say})
+			r.notes = append(r.notes, Problem{r.file, k.Line, join(field, k.Value), why.say})
 			return
 		}
 		if i < 0 {
@@ -237,6 +237,8 @@ func (r *File) scalar(n *yaml.Node, v reflect.Value, field string) {
 	default:
 		if err := setValue(v, written, expanded); err != nil {
 			r.problem(n, field, "%v", err)
+		} else if !r.verbatim && asInShells.MatchString(n.Value) {
+			r.notes = append(r.notes, Problem{r.file, n.Line, field, "is these very letters: a variable is written ${NAME}"})
 		}
 	}
 }

@@ -72,7 +72,7 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	} else {
 		r.document(data, reflect.ValueOf(&c).Elem())
 	}
-	c.Retired = r.gone
+	c.Notes = r.notes
 	r.environment(&c)
 	c.normalize(r)
 	c.check(r)

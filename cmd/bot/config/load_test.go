@@ -337,6 +337,10 @@ func TestWarnings(t *testing.T) {
 	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], ":7: mcp.servers.a.sampling: has no effect any more") {
 		t.Errorf("a field of an earlier version: %q", w)
 	}
+	c = mustParse(t, "admins: ['web::a']\nweb: {session_keys: [{name: a, key: a-key-of-16-bytes}]}\nmcp:\n  servers:\n    a:\n      command: [x, a$B, '$${B}']\n      env: {TOKEN: $TOKEN}", env())
+	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], ":7: mcp.servers.a.env.TOKEN: is these very letters: a variable is written ${NAME}") {
+		t.Errorf("a variable as shells have it: %q", w)
+	}
 	if _, err := Parse("x", []byte("sampling: true"), env()); err == nil {
 		t.Error("it is taken where it never was one")
 	}

@@ -47,8 +47,7 @@ type File struct {
 	first    int                // what the entries of a list are counted from
 	set      map[string]Problem // File and Line of where each field was set
 	found    Problems
-	// gone are fields of earlier versions, which are no mistakes.
-	gone Problems
+	notes    Problems // what is no mistake and does nothing
 }
 
 // At says where a field was set, or failing that the nearest thing around it.

@@ -27,6 +27,9 @@ var (
 	// without Slack, Discord or a model's key. Everything else must be set where it is named.
 	optional = regexp.MustCompile(`^(SLACK_|DISCORD_|OPENAI_|NOD_|BOT_)|^(REDIS_URL|ADMIN_SESSION_KEYS)$`)
 
+	// asInShells is how a variable is written elsewhere.
+	asInShells = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
+
 	errVariable = errors.New("a variable is written ${NAME}, and a literal ${ is written $${")
 )
 
