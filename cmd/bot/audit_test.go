@@ -237,6 +237,12 @@ func TestAuditTail(t *testing.T) {
 	if out = want(t, k.env, "tail -n 1 -chat web::c3 -format jsonl", command.OK, `"chat":"web::c3","seq":4`, ""); strings.Count(out, "\n") != 1 {
 		t.Error(out)
 	}
+	if out = want(t, k.env, "tail -since 2026-11-21", command.OK, "web::c0 #4", ""); strings.Count(out, "\n") != 60 { // all since then, for who goes on after a stop
+		t.Error(out)
+	}
+	if out = want(t, k.env, "tail -since 2026-11-21 -n 1", command.OK, "web::c29 #4", ""); strings.Count(out, "\n") != 1 {
+		t.Error(out)
+	}
 	// What is silent for longer is not read: a log that is broken there is verify's to find.
 	k.tamper("c0", func(_ string, l []string) []string { return l[1:] })
 	want(t, k.env, "tail -n 2", command.OK, "c29", "")

@@ -38,13 +38,13 @@ type flags struct {
 // Commands is nod audit. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
 // configuration is wrong.
 func Commands(p *command.Process) *cobra.Command {
-	f := &flags{n: tailRecords}
+	f := &flags{}
 	verb := func(name, short string, do func(*auditor, context.Context) error) *cobra.Command {
 		return p.Command(name, short, func(p command.Process, _ []string) int { return f.run(p, do, name == "verify") })
 	}
 	tail := verb("tail", "print the newest records of what was asked, decided and run; with -follow those to come", (*auditor).tail)
 	f.selection(tail, "text", "jsonl", "csv")
-	tail.Flags().FuncP("n", "n", fmt.Sprintf("how many records: `NUMBER` (%d)", tailRecords), func(s string) (err error) {
+	tail.Flags().FuncP("n", "n", fmt.Sprintf("how many records: `NUMBER` (%d, or with -since all)", tailRecords), func(s string) (err error) {
 		if f.n, err = strconv.Atoi(s); err == nil && f.n < 1 {
 			err = errors.New("want a number of records, at least 1")
 		}

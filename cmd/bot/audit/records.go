@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -99,7 +100,10 @@ func (a *auditor) tail(ctx context.Context) error {
 // since gives the records of the chats behind the entries that were seen of them, in order, those that it could read also where it fails. At first they are the newest of all, and it
 // reads no chat that has been silent for longer than the oldest of them.
 func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat.ID]uint64, first bool) (out []audit.Record, err error) {
-	most := a.n
+	most := cmp.Or(a.n, tailRecords)
+	if a.n == 0 && !a.only.Since.IsZero() { // whoever goes on after a stop misses none
+		most = math.MaxInt
+	}
 	for _, s := range stands {
 		was := seen[s.Chat]
 		seen[s.Chat] = s.Seq
@@ -110,7 +114,7 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 			fmt.Fprintf(a.findings, "broken: chat %s: it stood at entry %d and now stands at %d\n", s.Chat, was, s.Seq)
 			a.broken++
 			continue
-		case first && len(out) == most && s.At.Before(out[0].At):
+		case first && (s.At.Before(a.only.Since) || len(out) == most && s.At.Before(out[0].At)):
 			continue
 		}
 		head, err := a.records(ctx, s.Chat, was, func(r audit.Record) error {
