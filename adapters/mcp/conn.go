@@ -246,8 +246,16 @@ func (c *conn) exitError(err error) error {
 	if ended {
 		say = "its process stopped (" + say + ")"
 	}
-	return &oneline.Error{Say: say}
+	return &exited{&oneline.Error{Say: say}, c.child.LastLine()}
 }
+
+// exited says how a conn to a child was lost, and what the child had said last, which is why.
+type exited struct {
+	error
+	last string
+}
+
+func (e *exited) Unwrap() error { return e.error }
 
 // notified takes a notification. It runs on mcp-go's read loop, where any call to the client would wait for itself: it only puts things
 // down.

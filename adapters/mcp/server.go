@@ -269,8 +269,8 @@ func (s *server) down(ctx context.Context, c *conn, err error, failures int) {
 		say = fmt.Sprintf("The %s server is being disconnected.", s.name)
 	}
 	attrs := []any{"why", reason, "cause", oneline.Brief(s.clean(err.Error()), 500)}
-	if c != nil && c.child != nil {
-		attrs = append(attrs, "stderr", c.child.LastLine())
+	if e, ok := errors.AsType[*exited](err); ok {
+		attrs = append(attrs, "stderr", e.last)
 	}
 	s.update(func() {
 		switch {

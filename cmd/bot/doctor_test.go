@@ -282,13 +282,14 @@ func TestDoctorOfMCPServers(t *testing.T) {
 	for k, v := range env {
 		yaml += k + ": '" + v + "', "
 	}
-	yaml += "}}\n    gone: {command: [/nowhere/server]}\n    away: {url: 'http://127.0.0.1:1/mcp?key=s3cret'}\n"
+	yaml += "}}\n    gone: {command: [/nowhere/server]}\n    dead: {command: [sh, -c, 'echo the key is missing >&2; exit 3']}\n    away: {url: 'http://127.0.0.1:1/mcp?key=s3cret'}\n"
 	code, report := visit(t, yaml, nil)
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
 	says(t, report, "✓ MCP server good", "tools", "ask first", "not trusted")
 	says(t, report, "✗ MCP server gone", "mcp.servers.gone", "by hand")
+	says(t, report, "✗ MCP server dead", "exit status 3", "it said: the key is missing")
 	says(t, report, "✗ MCP server away", "mcp.servers.away")
 	if calls, err := os.ReadFile(ledger.Path()); err == nil && len(calls) > 0 {
 		t.Errorf("the doctor ran a tool: %s", calls)
