@@ -97,8 +97,8 @@ func (a *auditor) tail(ctx context.Context) error {
 	}
 }
 
-// since gives the records of the chats behind the entries that were seen of them, in order, those that it could read also where it fails. At first they are the newest of all, and it
-// reads no chat that has been silent for longer than the oldest of them.
+// since gives the records of the chats behind the entries that were seen of them, in order, those that it could read also where it fails. At
+// first they are the newest of all, and it reads no chat that has been silent for longer than the oldest of them.
 func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat.ID]uint64, first bool) (out []audit.Record, err error) {
 	most := cmp.Or(a.n, tailRecords)
 	if a.n == 0 && !a.only.Since.IsZero() { // whoever goes on after a stop misses none
