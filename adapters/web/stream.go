@@ -31,6 +31,7 @@ type stream struct {
 	patches bool   // and of a message that was told last what changed
 	told    []byte // that message
 	of      string // and its ID
+	head    bool   // only whether there is one is asked: net/http would drop what is written, and the connection be busy for ever
 	timeout time.Duration
 }
 
@@ -95,7 +96,7 @@ func (s *Server) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy that collects would hold an ask back
 	w.WriteHeader(http.StatusOK)
-	st := &stream{w: w, rc: http.NewResponseController(w), parse: r.URL.Query().Has("nodes"), patches: r.URL.Query().Has("patches"), timeout: s.Patience}
+	st := &stream{w: w, head: r.Method == http.MethodHead, rc: http.NewResponseController(w), parse: r.URL.Query().Has("nodes"), patches: r.URL.Query().Has("patches"), timeout: s.Patience}
 	st.buf.WriteString("retry: 1000\n\n")
 	return st
 }
@@ -228,6 +229,9 @@ func (st *stream) event(name string, data []byte, id uint64) {
 }
 
 func (st *stream) flush() error {
+	if st.head {
+		return http.ErrBodyNotAllowed
+	}
 	if st.buf.Len() == 0 {
 		return nil
 	}

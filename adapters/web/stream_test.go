@@ -368,6 +368,25 @@ func TestStreamsPerPersonAreLimited(t *testing.T) {
 	}
 }
 
+// A HEAD of a stream is over with its headers, and leaves the connection and the place to the next.
+func TestTheHeadOfAStream(t *testing.T) {
+	_, _, c := serve(t, func(c *Config) { c.Streams = 1 })
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "hello")
+	for _, path := range []string{"/api/v1/chats/" + id + "/events", "/api/v1/inbox/events"} {
+		res, err := http.DefaultClient.Do(ana.request("HEAD", path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+			t.Errorf("%s: %d, %s", path, res.StatusCode, kind)
+		}
+	}
+	ana.listen(id, "").until("message")
+}
+
 func TestHeartbeat(t *testing.T) {
 	_, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
 	ana := c.as("Ana")
