@@ -22,10 +22,13 @@ import (
 // takes away what is answered. The browser subscribes nowhere here: the page is given a subscription of the stand-in.
 func TestPageIsNotifiedWhileClosed(t *testing.T) {
 	looked := make(chan struct{}, 100) // the worker at the inbox, once it has shown what came
-	ctx, b, s := browserPast(t, chromium.OpenWhole, func(r *http.Request) {
-		if r.URL.Path == "/api/v1/inbox" && r.URL.RawQuery == "" {
-			looked <- struct{}{}
-		}
+	ctx, b, s := browserPast(t, chromium.OpenWhole, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/v1/inbox" && r.URL.RawQuery == "" {
+				looked <- struct{}{}
+			}
+			next.ServeHTTP(w, r)
+		})
 	})
 	service := fakepush.Start(t)
 	s.push.Client = service.Client()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,11 +25,11 @@ import (
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
 func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Helper()
-	return browserPast(t, chromium.Open, nil)
+	return browserPast(t, chromium.Open, func(h http.Handler) http.Handler { return h })
 }
 
-// browserPast is browser in another program, with every request told to watch, where that is not nil.
-func browserPast(t *testing.T, open func(testing.TB, time.Duration) context.Context, watch func(*http.Request)) (context.Context, *bot, *Server) {
+// browserPast is browser in another program, past what front makes of the handler.
+func browserPast(t *testing.T, open func(testing.TB, time.Duration) context.Context, front func(http.Handler) http.Handler) (context.Context, *bot, *Server) {
 	t.Helper()
 	b := newBot()
 	b.clock, b.tick = time.Now(), time.Millisecond
@@ -39,12 +40,7 @@ func browserPast(t *testing.T, open func(testing.TB, time.Duration) context.Cont
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if watch != nil {
-			watch(r)
-		}
-		s.Handler().ServeHTTP(w, r)
-	}))
+	srv := httptest.NewServer(front(s.Handler()))
 	t.Cleanup(srv.Close)
 	ctx := open(t, 2*time.Minute) // closed before srv is, which waits for open streams
 	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
@@ -371,4 +367,68 @@ func TestPageSendsOneAfterTheOther(t *testing.T) {
 	do(t, ctx, chromedp.SendKeys(css("#say"), "ee\rfour\rfive"))
 	eval[bool](t, ctx, `(drop(), true)`)
 	until(t, ctx, `document.getElementById("say").value.split(/\n+/).filter(s => s).join() === "and three,four,five" && !document.getElementById("send").disabled`)
+}
+
+// A proxy refuses while a replica starts, and a browser's stream that is refused never comes back by itself: the page does, with what came meanwhile.
+// Only a session that has ended is said to have.
+func TestPageComesBackAfterARefusal(t *testing.T) {
+	for page, of := range map[string]struct{ stream, says, shown string }{
+		"chat":  {"/events", "#link", ".ask"},
+		"inbox": {"/inbox/events", "#count", "#asks .ask"},
+	} {
+		t.Run(page, func(t *testing.T) {
+			var mu sync.Mutex
+			down, refused := false, make(chan bool, 100)
+			life, cut := context.WithCancel(t.Context())
+			restart := func(is bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				down = is
+				cut()
+				life, cut = context.WithCancel(t.Context())
+			}
+			ctx, b, s := browserPast(t, chromium.Open, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					mu.Lock()
+					is, until := down, life
+					mu.Unlock()
+					if is {
+						http.Error(w, "Bad Gateway", http.StatusBadGateway)
+						if strings.HasSuffix(r.URL.Path, of.stream) {
+							refused <- true
+						}
+						return
+					}
+					ctx, stop := context.WithCancel(r.Context())
+					defer context.AfterFunc(until, stop)()
+					next.ServeHTTP(w, r.WithContext(ctx))
+				})
+			})
+			hears(t, b, s)
+			speak(t, ctx, "hello")
+			until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
+			id := eval[string](t, ctx, `location.pathname.split("/").pop()`)
+			if page == "inbox" {
+				do(t, ctx, chromedp.Navigate(eval[string](t, ctx, `location.origin`)+"/inbox"))
+				until(t, ctx, `document.querySelector("#count").textContent.startsWith("Nothing waits")`)
+			}
+			restart(true)
+			<-refused
+			until(t, ctx, `document.querySelector("`+of.says+`").textContent === "Reconnecting…"`)
+			b.mu.Lock()
+			b.shown = map[string]bool{}
+			for hash := range b.sessions {
+				b.shown[chat.User{Platform: Platform, Key: keptOf(b.sessions[hash]).User}.String()] = true
+			}
+			b.mu.Unlock()
+			b.asksThere(t, webChat(id), "write hello to notes.txt")
+			restart(false)
+			until(t, ctx, `!!document.querySelector("`+of.shown+`") && document.querySelector("`+of.says+`").textContent !== "Reconnecting…"`)
+			b.mu.Lock()
+			clear(b.sessions)
+			b.mu.Unlock()
+			restart(false)
+			until(t, ctx, `document.querySelector("`+of.says+`").textContent.startsWith("Your session has ended")`)
+		})
+	}
 }

@@ -6,11 +6,11 @@
   const W = {
     newChat: "New chat", you: "you", queued: "waits until the current turn is done", taken: "taken back",
     states: { working: "working", waiting: "waiting for you", done: "", failed: "failed", stopped: "stopped" },
-    recording: "Recording your answer…", result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.", cut: "The reply was cut off here.",
+    recording: "Recording your answer…", result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, cut: "The reply was cut off here.",
     done: "Done.", picture: (tool, size) => `Picture from ${tool}, ${size.toLocaleString("en")} bytes`,
     nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions", inbox: n => n ? `Inbox · ${n}` : "Inbox",
   };
-  const { el, api, randomId, spans, markdown, highlight, codeBlock, copier } = kit;
+  const { el, api, follow, randomId, spans, markdown, highlight, codeBlock, copier } = kit;
   const $ = id => document.getElementById(id);
   const body = document.body, list = $("messages"), scroll = $("scroll"), say = $("say"), send = $("send");
   const product = body.dataset.product, me = body.dataset.name;
@@ -223,20 +223,16 @@
     loadChats();
   }
   function listen(here, seq) {
-    const src = here.source = new EventSource(`/api/v1/chats/${here.id}/events?nodes=1&patches=1&after=${seq}`);
     let told = ""; // the message that was told last, which a patch changes
-    src.onopen = () => { if (chat === here) $("link").textContent = ""; };
-    src.onerror = () => {
-      if (chat !== here) return;
-      $("link").textContent = src.readyState === EventSource.CLOSED ? W.gone : W.offline;
-    };
-    const tell = json => { told = json; if (chat === here) upsert(JSON.parse(json)); };
-    src.addEventListener("message", e => tell(e.data));
-    src.addEventListener("patch", e => {
-      const p = JSON.parse(e.data);
-      tell(told.slice(0, p.head) + p.part + told.slice(told.length - p.tail));
-    });
-    src.addEventListener("turn_done", () => { if (chat === here) loadChats(); });
+    const tell = json => upsert(JSON.parse(told = json));
+    here.source = follow(last => `/chats/${here.id}/events?nodes=1&patches=1&after=${last || seq}`, {
+      message: e => tell(e.data),
+      patch: e => {
+        const p = JSON.parse(e.data);
+        tell(told.slice(0, p.head) + p.part + told.slice(told.length - p.tail));
+      },
+      turn_done: loadChats,
+    }, text => { $("link").textContent = text; });
   }
 
   // --- saying something ---

@@ -5,9 +5,8 @@
     none: "Nothing waits for you. What nod asks you anywhere appears here by itself.",
     open: n => n === 1 ? "One question waits for you." : `${n} questions wait for you.`, more: n => ` The first ${n} are shown; the others follow as these are answered.`,
     asks: "asks", go: s => s === "web" ? "Open the chat" : "Open the message there",
-    offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.",
   };
-  const { el, api, setSkew } = kit;
+  const { el, api, follow, setSkew } = kit;
   const $ = id => document.getElementById(id);
   const list = $("asks"), said = $("said"), product = document.body.dataset.product;
 
@@ -54,8 +53,8 @@
     fresh = false;
     document.title = (now.open ? `(${now.open}) ` : "") + "Inbox · " + product;
   }
-  const source = new EventSource("/api/v1/inbox/events");
-  source.onopen = () => { asks = new Map(); fresh = true; }; // a stream begins with all there is
-  source.onerror = () => { $("count").textContent = source.readyState === EventSource.CLOSED ? W.gone : W.offline; };
-  source.addEventListener("inbox", e => take(JSON.parse(e.data)));
+  follow(() => "/inbox/events", { inbox: e => take(JSON.parse(e.data)) }, text => {
+    if (text) $("count").textContent = text;
+    else { asks = new Map(); fresh = true; } // a stream begins with all there is
+  });
 })();

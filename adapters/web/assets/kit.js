@@ -5,6 +5,7 @@ const kit = (() => {
   const W = {
     inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", odd: "unusual letters in this address",
     failed: "That did not reach the bot. Check that it still runs, then try again.", cancel: "Cancel", close: "Close", copy: "Copy", copied: "Copied", table: "Table", nothing: "There is nothing to show.",
+    offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.",
   };
   let skew = 0; // how far the server's clock is ahead
 
@@ -29,6 +30,26 @@ const kit = (() => {
     try { out = await res.json(); } catch { /* said below */ }
     if (!res.ok) throw Object.assign({ status: res.status }, out.error || { code: "failed", message: W.failed });
     return out;
+  }
+  // follow hears a stream of events, from its path by the last event's id, until it is closed. on has what hears each; say tells the person how the
+  // connection is. An EventSource comes back by itself when it is cut off, but not when it is refused, as a proxy does while a replica starts.
+  function follow(path, on, say) {
+    let source, again = 0, tries = 0, last = "";
+    function begin() {
+      source = new EventSource("/api/v1" + path(last));
+      source.onopen = () => { tries = 0; say(""); };
+      source.onerror = async () => {
+        say(W.offline);
+        if (source.readyState !== EventSource.CLOSED) return;
+        const refused = source, err = await api("HEAD", path(last)).catch(err => err);
+        if (refused !== source) return; // it was closed meanwhile
+        if (err && err.status === 401) say(W.gone);
+        else again = setTimeout(begin, Math.min(30000, 1000 * 2 ** tries++));
+      };
+      for (const [name, hear] of Object.entries(on)) source.addEventListener(name, e => { last = e.lastEventId || last; hear(e); });
+    }
+    begin();
+    return { close() { clearTimeout(again); source.close(); source = null; } };
   }
   function randomId() { return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join(""); }
   // --- time ---
@@ -180,5 +201,5 @@ const kit = (() => {
       el("div", { class: "choices" }, el("button", { type: "button", class: "act", "data-act": "close", autofocus: true, onclick: () => d.close() }, W.close)));
   }
 
-  return { el, api, randomId, timeText, spans, markdown, highlight, codeBlock, copier, dialog, sure, details, setSkew: ms => { skew = ms; } };
+  return { el, api, follow, randomId, timeText, spans, markdown, highlight, codeBlock, copier, dialog, sure, details, setSkew: ms => { skew = ms; } };
 })();
