@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -431,4 +432,26 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 			until(t, ctx, `document.querySelector("`+of.says+`").textContent.startsWith("Your session has ended")`)
 		})
 	}
+}
+
+// The session's cookie stays at home when somebody follows a link from another site, such as a chat's that a colleague sent them.
+func TestPageOpensALinkFromElsewhere(t *testing.T) {
+	ctx, _, _ := browser(t)
+	speak(t, ctx, "hello")
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
+	here := eval[string](t, ctx, `location.href`)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<a href="`+here+`">look</a>`)
+	}))
+	t.Cleanup(elsewhere.Close)
+	follow := func(to string) {
+		t.Helper()
+		do(t, ctx, chromedp.Navigate(strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)), chromedp.Click(css("a")), chromedp.WaitVisible(css(to)))
+	}
+	follow("#say")
+	until(t, ctx, `location.href === "`+here+`" && !!document.querySelector(".bot[data-state=done]")`)
+	do(t, ctx, chromedp.Click(css(".me button")), chromedp.WaitVisible(css("#name")))
+	follow("#name") // nobody is signed in: once, and not for ever
+	until(t, ctx, `location.href === "`+here+`"`)
 }

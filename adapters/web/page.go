@@ -53,7 +53,7 @@ type pageData struct {
 	Problem  string
 	SignIn   string // where to sign in
 	Doors    doors
-	To       string // somebody has, and goes on there
+	To       string // leads on there: somebody has, or came by another site's link
 	SignOut  string // where to sign out at the provider
 	Provider string // its host
 }
@@ -161,6 +161,9 @@ func (s *Server) shell(name string) http.HandlerFunc {
 		key := session.Browser(r)
 		p, err := s.sessions.Who(r.Context(), key)
 		switch {
+		case key.None() && r.Header.Get("Sec-Fetch-Site") == "cross-site":
+			// Another site's link comes without the cookie, which is Strict. A page of ours leads on with it, as after signing in (getSignedIn).
+			s.page.write(w, http.StatusOK, pageVouched, pageData{To: r.URL.RequestURI()})
 		case errors.Is(err, session.Unauthorized):
 			if !key.None() {
 				d.Problem = saySessionEnded
