@@ -254,3 +254,27 @@ func TestPageFindsChats(t *testing.T) {
 	find("nobody said this", "No chat has these words.")
 	find("", "write hello to notes.txt|Where is the llama?")
 }
+
+// What is being written is there again when one comes back to the page, until it is sent. Whoever signs in after somebody else does not find it.
+func TestPageKeepsTheDraft(t *testing.T) {
+	ctx, _, _ := browser(t)
+	origin := eval[string](t, ctx, `location.origin`)
+	finds := func(want string) {
+		t.Helper()
+		do(t, ctx, chromedp.Navigate(origin+"/settings"), chromedp.Navigate(origin), chromedp.WaitVisible(css("#say")))
+		until(t, ctx, `document.readyState === "complete"`)
+		if got := eval[string](t, ctx, `document.getElementById("say").value`); got != want {
+			t.Fatalf("the field has %q, not %q", got, want)
+		}
+	}
+	keys(t, ctx, "half a sentence")
+	finds("half a sentence")
+	for _, who := range []struct{ name, finds string }{{"Ben", ""}, {"Ana", "half a sentence"}} {
+		do(t, ctx, chromedp.Click(css(".me button")), chromedp.SetValue(css("#name"), who.name), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
+		finds(who.finds)
+	}
+	do(t, ctx, chromedp.Focus(css("#say")))
+	keys(t, ctx, kb.Enter)
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
+	finds("")
+}

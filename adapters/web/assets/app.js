@@ -236,7 +236,11 @@
   }
 
   // --- saying something ---
-  function grow() { say.style.height = "auto"; say.style.height = Math.min(say.scrollHeight + 2, innerHeight * .4) + "px"; }
+  const kept = "draft of " + me; // in this tab: it outlives the page, and is nobody else's who signs in
+  function grow() {
+    say.style.height = "auto"; say.style.height = Math.min(say.scrollHeight + 2, innerHeight * .4) + "px";
+    try { sessionStorage.setItem(kept, say.value); } catch { /* this browser keeps nothing */ }
+  }
   function write(text) { say.value = text; grow(); }
   let draft = null; // what is being sent, with the name it keeps when it has to be sent again
   const outbox = []; // in the order of Enter: the first is on its way
@@ -318,6 +322,7 @@
     const ends = new Date(t.dateTime);
     t.textContent = ends.toLocaleString([], { dateStyle: "medium", timeStyle: ends - Date.now() < 864e5 ? "short" : undefined });
   }
+  try { write(sessionStorage.getItem(kept) || ""); } catch { /* nothing is kept */ }
   loadChats();
   if (body.dataset.chat) open(body.dataset.chat, false); else blank(false);
 })();
