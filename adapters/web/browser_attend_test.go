@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -277,4 +278,22 @@ func TestPageKeepsTheDraft(t *testing.T) {
 	keys(t, ctx, kb.Enter)
 	until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
 	finds("")
+}
+
+// The Enter that ends a word of an input method sends nothing. Safari gives it after the composition, with the key code of one.
+func TestPageSendsNothingWhileComposing(t *testing.T) {
+	ctx, b, _ := browser(t)
+	keys(t, ctx, "nihon")
+	if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: "rawKeyDown", Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 229}); err != nil {
+		t.Fatal(err)
+	}
+	keys(t, ctx, "go")
+	if got := eval[string](t, ctx, `document.getElementById("say").value`); got != "nihongo" {
+		t.Errorf("the field has %q", got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.logs) > 0 {
+		t.Error("half a word was sent")
+	}
 }
