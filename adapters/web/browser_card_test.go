@@ -82,6 +82,34 @@ func TestCardOffersMore(t *testing.T) {
 	}
 }
 
+// The second press of a double click does nothing: it asks nobody twice whether they mean it, and what it would find decided is no trouble.
+func TestPageTakesADoubleClickForOne(t *testing.T) {
+	ctx, b, _ := browser(t)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	b.mu.Lock()
+	b.hold = true
+	b.mu.Unlock()
+	twice := func(selector string) {
+		t.Helper()
+		eval[bool](t, ctx, `(b => { b.click(); b.click(); return true })(document.querySelector('`+selector+`'))`)
+	}
+	eval[bool](t, ctx, `(fetch => { window.sent = []; window.done = 0; window.fetch = async (...a) => { sent.push(a[1].body || ""); const out = await fetch(...a); done++; return out; }; return true })(window.fetch)`)
+	press(t, ctx, ".ask .more summary")
+	twice(".ask [data-choice=allow_session]")
+	until(t, ctx, `!!document.querySelector("dialog[open]") && done === sent.length`)
+	press(t, ctx, "dialog [data-act=confirm]")
+	until(t, ctx, `!!document.querySelector(".note [data-choice=ask_more]") && done === sent.length`)
+	if n := eval[int](t, ctx, `document.querySelectorAll("dialog").length`); n != 0 {
+		t.Errorf("%d dialogs are left", n)
+	}
+	twice(".note [data-choice=ask_more]")
+	until(t, ctx, `!document.querySelector(".note [data-choice=ask_more]") && done === sent.length`)
+	if n := eval[int](t, ctx, `sent.filter(s => s.includes("ask_more")).length`); n != 1 {
+		t.Errorf("it was sent %d times", n)
+	}
+}
+
 // A session that asks no more says so, and asks again by a click.
 func TestPageEndsASession(t *testing.T) {
 	ctx, b, _ := browser(t)

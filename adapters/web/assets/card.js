@@ -23,21 +23,22 @@ const cards = way => {
   // mayChoose tells who would be refused, who then neither confirms nor writes for nothing.
   const mayChoose = (c, m) => way.send(c, m, { check: true });
   async function click(c, box, m, reason, args) {
+    if (box.dataset.busy) return; // the second of a double click
     const done = way.begin();
     try {
       if (c.confirm) {
         await mayChoose(c, m);
         if (!await sure(c.confirm, c.label, c.style)) return;
       }
-      if (box) box.dataset.busy = c.choice;
+      box.dataset.busy = c.choice;
       const out = await way.send(c, m, { reason, arguments: args });
       const hidden = (out.decisions || []).map(d => d.hidden).find(Boolean);
-      if (hidden) { if (box) delete box.dataset.busy; details(hidden); }
+      if (hidden) { delete box.dataset.busy; details(hidden); }
       done();
       // The next event redraws the box. Should it be lost, the buttons come back by themselves.
-      setTimeout(() => { if (box) delete box.dataset.busy; }, 8000);
+      setTimeout(() => { delete box.dataset.busy; }, 8000);
     } catch (err) {
-      if (box) delete box.dataset.busy;
+      delete box.dataset.busy;
       way.whisper(err.message);
     }
   }

@@ -184,8 +184,9 @@ const kit = (() => {
     d.showModal();
     return d;
   }
-  // sure resolves to true when a person confirms exactly this text. Cancel has the focus.
-  function sure(text, label, style) {
+  // sure resolves to true when a person confirms exactly this text. Cancel has the focus. Where they are being asked already it is no.
+  async function sure(text, label, style) {
+    if (document.querySelector("[data-dialog=confirm]")) return false;
     return new Promise(resolve => {
       let yes = false;
       const d = dialog("confirm", "", el("p", { class: "words" }, text), el("div", { class: "choices" },
