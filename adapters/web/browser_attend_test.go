@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,31 @@ func TestPageShowsCodeAndTables(t *testing.T) {
 	until(t, ctx, `(window.copied || "").startsWith("// <b>hi</b>\nreturn")`)
 	press(t, ctx, ".bot .head .copy")
 	until(t, ctx, "window.copied.includes('```go')")
+}
+
+// A block of text goes the way of its first letter, with its bullets, its bar and its columns, and so does what one writes.
+func TestPageReadsFromRightToLeft(t *testing.T) {
+	ctx, _, _ := browser(t)
+	const ways = `[...document.querySelectorAll(".text > *")].map(e => e.tagName + ":" + getComputedStyle(e).direction).join()`
+	for said, want := range map[string]string{
+		"مرحبا\n\n# عنوان\n\n- بند\n- two\n\n> اقتباس\n\n1. أولا\n\n   ثانيا\n\n|قيمة|\n|-|\n|x|\n\n```\nكود\n```\n": "H3:rtl,UL:rtl,BLOCKQUOTE:rtl,OL:rtl,DIV:rtl,DIV:ltr",
+		"hello\n\n# one\n\n- two\n- بند\n\n> three": "H3:ltr,UL:ltr,BLOCKQUOTE:ltr",
+	} {
+		press(t, ctx, "#new")
+		eval[bool](t, ctx, `(document.getElementById("say").value = `+strconv.Quote(said)+`, true)`)
+		if got := eval[string](t, ctx, `getComputedStyle(document.getElementById("say")).direction`); !strings.Contains(want, "H3:"+got) {
+			t.Errorf("it is written %s", got)
+		}
+		eval[bool](t, ctx, `(document.getElementById("composer").requestSubmit(), true)`)
+		until(t, ctx, `!!document.querySelector(".bot[data-state=done] blockquote")`)
+		if got := eval[string](t, ctx, ways); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", said, got)
+		}
+		shoot(t, ctx, "way-"+want[3:6])
+		if !eval[bool](t, ctx, `(u => getComputedStyle(u)[getComputedStyle(u).direction === "rtl" ? "paddingRight" : "paddingLeft"] !== "0px")(document.querySelector(".text ul"))`) {
+			t.Error("the bullets stand outside")
+		}
+	}
 }
 
 // What one says goes to the chat where it was said, though the answer to what was said before it is still on its way.

@@ -10,7 +10,7 @@
     done: "Done.", picture: (tool, size) => `Picture from ${tool}, ${size.toLocaleString("en")} bytes`,
     nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions", inbox: n => n ? `Inbox · ${n}` : "Inbox",
   };
-  const { el, api, follow, randomId, spans, markdown, highlight, codeBlock, copier } = kit;
+  const { el, api, follow, randomId, spans, words, highlight, codeBlock, copier } = kit;
   const $ = id => document.getElementById(id);
   const body = document.body, list = $("messages"), scroll = $("scroll"), say = $("say"), send = $("send");
   const product = body.dataset.product, me = body.dataset.name;
@@ -50,7 +50,7 @@
   // --- blocks ---
   function drawBlock(b, m) {
     switch (b.type) {
-      case "text": return el("div", { class: "text" }, b.nodes ? markdown(b.nodes) : el("p", {}, b.markdown || ""), b.cut ? el("p", { class: "cut" }, W.cut) : null);
+      case "text": return el("div", { class: "text" }, b.nodes ? words(b.nodes) : el("p", {}, b.markdown || ""), b.cut ? el("p", { class: "cut" }, W.cut) : null);
       case "code": return codeBlock(b.source || "", b.language);
       case "step": return drawStep(b, m);
       case "ask": return drawAsk(b, m);

@@ -90,6 +90,12 @@ const kit = (() => {
     return el("div", { class: "codeblock", dir: "ltr" }, el("div", { class: "codebar" }, el("span", {}, lang), copier(() => text)),
       el("pre", { tabindex: "0" }, lang === "json" ? highlight(text) : colour(text, lang)));
   }
+  // words draws a text. Each of its blocks goes the way of its first letter: so do the marks of a list, a quote's bar and a table's columns.
+  function words(nodes) {
+    const all = markdown(nodes);
+    for (const e of all) if (e.dir === "") e.dir = "auto";
+    return all;
+  }
   function markdown(nodes) { return (nodes || []).map(drawNode); }
   function drawNode(n) {
     const kids = () => markdown(n.c);
@@ -97,11 +103,11 @@ const kit = (() => {
       case "text": return n.s || "";
       case "br": return el("br");
       case "hr": return el("hr");
-      case "p": return el("p", { dir: "auto" }, kids());
+      case "p": return el("p", {}, kids());
       case "h": return el("h" + Math.min(6, Math.max(3, (n.n || 1) + 2)), {}, kids());
       case "ul": return el("ul", {}, kids());
       case "ol": return el("ol", { start: n.n === 1 ? null : String(n.n || 0) }, kids());
-      case "li": return el("li", { dir: "auto" }, kids());
+      case "li": return el("li", {}, kids());
       case "quote": return el("blockquote", {}, kids());
       case "pre": return codeBlock(n.s || "", n.lang);
       case "em": return el("em", {}, kids());
@@ -151,7 +157,7 @@ const kit = (() => {
 
   // colour marks comments, texts, numbers and the words that most languages share: no grammar, so it is never wrong by more than a colour,
   // and takes one pass over what a stranger wrote. A language that is not listed stays plain.
-  const words = /^(?:and|as|async|await|break|case|catch|class|const|continue|def|default|defer|del|do|done|elif|else|end|enum|esac|except|export|extends|fi|finally|fn|for|from|func|function|go|if|impl|import|in|interface|is|lambda|let|match|mod|mut|new|not|or|package|pass|private|protected|pub|public|raise|range|return|select|static|struct|switch|then|throw|trait|try|type|use|var|void|where|while|with|yield|SELECT|FROM|WHERE|INSERT|INTO|UPDATE|DELETE|SET|VALUES|JOIN|LEFT|ON|GROUP|ORDER|BY|LIMIT|CREATE|TABLE|AND|OR|NOT|AS)$/;
+  const keywords = /^(?:and|as|async|await|break|case|catch|class|const|continue|def|default|defer|del|do|done|elif|else|end|enum|esac|except|export|extends|fi|finally|fn|for|from|func|function|go|if|impl|import|in|interface|is|lambda|let|match|mod|mut|new|not|or|package|pass|private|protected|pub|public|raise|range|return|select|static|struct|switch|then|throw|trait|try|type|use|var|void|where|while|with|yield|SELECT|FROM|WHERE|INSERT|INTO|UPDATE|DELETE|SET|VALUES|JOIN|LEFT|ON|GROUP|ORDER|BY|LIMIT|CREATE|TABLE|AND|OR|NOT|AS)$/;
   const literals = /^(?:true|false|null|nil|None|True|False|undefined|NULL|self|this)$/;
   const comments = { "#": "bash sh shell zsh python py ruby rb yaml yml toml dockerfile make makefile perl r", "//": "c cpp c++ cs csharp go golang java javascript js jsx kotlin php rust rs scala swift ts tsx typescript css scss", "--": "sql lua haskell" };
   function colour(text, lang) {
@@ -165,7 +171,7 @@ const kit = (() => {
     const parts = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*'|\`[^\`]*\`)|([A-Za-z_$][\\w$]*)|(\\d[\\w.]*)`, "g");
     let from = 0;
     for (const m of text.matchAll(parts)) {
-      const kind = m[1] ? "j-com" : m[2] ? "j-str" : m[4] ? "j-num" : words.test(m[3]) ? "j-key" : literals.test(m[3]) ? "j-lit" : "";
+      const kind = m[1] ? "j-com" : m[2] ? "j-str" : m[4] ? "j-num" : keywords.test(m[3]) ? "j-key" : literals.test(m[3]) ? "j-lit" : "";
       if (!kind) continue;
       code.append(text.slice(from, m.index), el("span", { class: kind }, m[0]));
       from = m.index + m[0].length;
@@ -202,5 +208,5 @@ const kit = (() => {
       el("div", { class: "choices" }, el("button", { type: "button", class: "act", "data-act": "close", autofocus: true, onclick: () => d.close() }, W.close)));
   }
 
-  return { el, api, follow, randomId, timeText, spans, markdown, highlight, codeBlock, copier, dialog, sure, details, setSkew: ms => { skew = ms; } };
+  return { el, api, follow, randomId, timeText, spans, words, highlight, codeBlock, copier, dialog, sure, details, setSkew: ms => { skew = ms; } };
 })();
