@@ -434,6 +434,29 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 	}
 }
 
+// Without TLS a browser has six connections for all tabs of a page. A tab that nobody looks at leaves its own to those that were used since, and hears
+// what came when somebody looks at it again.
+func TestPageLeavesConnectionsToOtherTabs(t *testing.T) {
+	ctx, b, _ := browser(t)
+	speak(t, ctx, "hello")
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
+	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
+	eval[bool](t, ctx, `(window.tabs = [], true)`)
+	for range 8 {
+		eval[bool](t, ctx, `(tabs.push(open(location.href)), true)`)
+		until(t, ctx, `tabs.at(-1).document.readyState === "complete" && !!tabs.at(-1).document.querySelector(".bot[data-state=done]")`)
+		eval[bool](t, ctx, `(Object.defineProperty(tabs.at(-1).document, "hidden", { configurable: true, get: () => true }), true)`)
+	}
+	b.asksThere(t, id, "write hello to notes.txt")
+	until(t, ctx, `[window, ...tabs.slice(-4)].every(w => w.document.querySelector(".ask"))`) // the first is in sight all the time
+	if eval[bool](t, ctx, `tabs.slice(0, -4).some(w => w.document.querySelector(".ask"))`) {
+		t.Error("more tabs than that have a stream")
+	}
+	eval[bool](t, ctx, `(d => { Object.defineProperty(d, "hidden", { get: () => false }); d.dispatchEvent(new Event("visibilitychange")); return true })(tabs[0].document)`)
+	until(t, ctx, `!!tabs[0].document.querySelector(".ask")`)
+	eval[bool](t, ctx, `(tabs.forEach(w => w.close()), true)`)
+}
+
 // The session's cookie stays at home when somebody follows a link from another site, such as a chat's that a colleague sent them.
 func TestPageOpensALinkFromElsewhere(t *testing.T) {
 	ctx, _, _ := browser(t)

@@ -31,25 +31,35 @@ const kit = (() => {
     if (!res.ok) throw Object.assign({ status: res.status }, out.error || { code: "failed", message: W.failed });
     return out;
   }
+  // Without HTTP/2 a browser has six connections to us for all its tabs, and each stream keeps one.
+  const tabs = window.BroadcastChannel && performance.getEntriesByType("navigation")[0]?.nextHopProtocol === "http/1.1" ? new BroadcastChannel("streams") : null, tab = randomId();
   // follow hears a stream of events, from its path by the last event's id, until it is closed. on has what hears each; say tells the person how the
-  // connection is. An EventSource comes back by itself when it is cut off, but not when it is refused, as a proxy does while a replica starts.
+  // connection is. An EventSource comes back by itself when it is cut off, but not when it is refused, as a proxy does while a replica starts. A tab
+  // that nobody looks at rests once four others were used since.
   function follow(path, on, say) {
-    let source, again = 0, tries = 0, last = "";
+    let source = null, again = 0, tries = 0, last = "";
+    const later = new Set(), over = new AbortController();
+    function used() { later.clear(); if (tabs) tabs.postMessage(tab); }
+    function rest() { clearTimeout(again); if (source) source.close(); source = null; }
     function begin() {
+      used();
+      rest();
       source = new EventSource("/api/v1" + path(last));
       source.onopen = () => { tries = 0; say(""); };
       source.onerror = async () => {
         say(W.offline);
         if (source.readyState !== EventSource.CLOSED) return;
         const refused = source, err = await api("HEAD", path(last)).catch(err => err);
-        if (refused !== source) return; // it was closed meanwhile
+        if (refused !== source) return; // it rests, or began anew
         if (err && err.status === 401) say(W.gone);
         else again = setTimeout(begin, Math.min(30000, 1000 * 2 ** tries++));
       };
       for (const [name, hear] of Object.entries(on)) source.addEventListener(name, e => { last = e.lastEventId || last; hear(e); });
     }
+    if (tabs) tabs.addEventListener("message", e => { if (later.add(e.data).size >= 4 && document.hidden) rest(); }, { signal: over.signal });
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) source && source.readyState !== EventSource.CLOSED ? used() : begin(); }, { signal: over.signal });
     begin();
-    return { close() { clearTimeout(again); source.close(); source = null; } };
+    return { close() { over.abort(); rest(); } };
   }
   function randomId() { return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join(""); }
   // --- time ---
