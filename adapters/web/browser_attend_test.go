@@ -323,3 +323,28 @@ func TestPageSendsNothingWhileComposing(t *testing.T) {
 		t.Error("half a word was sent")
 	}
 }
+
+// What a proxy refuses, or the line, is told in words; so is it that one has to sign in again.
+func TestPageSaysWhyNothingWasSent(t *testing.T) {
+	ctx, b, _ := browser(t)
+	const said = `document.querySelector("#whisper p").textContent`
+	eval[bool](t, ctx, `(fetch => { window.fetch = async (...a) => /\/files\?/.test(a[0]) ? window.answer() : fetch(...a); return true })(window.fetch)`)
+	for answer, want := range map[string]string{
+		`() => new Response("<h1>413 Request Entity Too Large</h1>", { status: 413 })`: "too large",
+		`() => { throw new TypeError("Failed to fetch") }`:                             "That did not reach the bot.",
+	} {
+		eval[bool](t, ctx, `(window.answer = `+answer+`, document.querySelector("#whisper button").click(), true)`)
+		eval[bool](t, ctx, `(paste => { paste.items.add(new File(["x"], "shot.png")); document.getElementById("say").dispatchEvent(new ClipboardEvent("paste", { clipboardData: paste })); document.getElementById("composer").requestSubmit(); return true })(new DataTransfer())`)
+		until(t, ctx, said+` !== ""`)
+		if got := eval[string](t, ctx, said); !strings.Contains(got, want) {
+			t.Errorf("the page says %q", got)
+		}
+		press(t, ctx, "#files button")
+	}
+	b.mu.Lock()
+	clear(b.sessions)
+	b.mu.Unlock()
+	press(t, ctx, "#whisper button")
+	speak(t, ctx, "hello")
+	until(t, ctx, said+` === "Your session has ended. Reload this page to sign in."`)
+}

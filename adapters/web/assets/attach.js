@@ -3,7 +3,7 @@
 const attach = (() => {
   const W = { remove: name => `Do not send ${name}`, tooMany: n => `A message may have up to ${n} files.`, tooBig: n => `${n} is bigger than 10 MB.` };
   const most = 10, biggest = 10 << 20; // as the server says
-  const { el } = kit;
+  const { el, api } = kit;
   const $ = id => document.getElementById(id);
   let files = [], complain = () => {};
   function draw() {
@@ -28,12 +28,7 @@ const attach = (() => {
   // upload sends them, and gives what the message says of each.
   async function upload(chat, all) {
     const sent = [];
-    for (const f of all) {
-      const res = await fetch(`/api/v1/chats/${chat}/files?name=${encodeURIComponent(f.name)}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: f });
-      const out = await res.json().catch(() => ({}));
-      if (!res.ok) throw out.error || { code: "failed", message: f.name };
-      sent.push(out);
-    }
+    for (const f of all) sent.push(await api("POST", `/chats/${chat}/files?name=${encodeURIComponent(f.name)}`, f));
     return sent;
   }
   $("attach").addEventListener("click", () => $("pick").click());

@@ -4,7 +4,7 @@ const kit = (() => {
   // Every sentence of this file, ready to be translated.
   const W = {
     inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", odd: "unusual letters in this address",
-    failed: "That did not reach the bot. Check that it still runs, then try again.", cancel: "Cancel", close: "Close", copy: "Copy", copied: "Copied", table: "Table", nothing: "There is nothing to show.",
+    failed: "That did not reach the bot. Check that it still runs, then try again.", big: "This is too large: something before the bot did not let it through.", cancel: "Cancel", close: "Close", copy: "Copy", copied: "Copied", table: "Table", nothing: "There is nothing to show.",
     offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.",
   };
   let skew = 0; // how far the server's clock is ahead
@@ -21,14 +21,16 @@ const kit = (() => {
     e.append(...kids.flat(Infinity).filter(k => k !== null && k !== undefined && k !== ""));
     return e;
   }
+  // api asks for something. data is a file, or becomes JSON. What it throws has words for the person, also where nod itself answered nothing.
   async function api(method, path, data) {
+    const [kind, body] = data instanceof Blob ? ["application/octet-stream", data] : ["application/json", JSON.stringify(data)];
     let res;
     try {
-      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": "application/json" } : {}, body: data ? JSON.stringify(data) : undefined });
+      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": kind } : {}, body });
     } catch { throw { code: "offline", message: W.failed }; }
     let out = {};
     try { out = await res.json(); } catch { /* said below */ }
-    if (!res.ok) throw Object.assign({ status: res.status }, out.error || { code: "failed", message: W.failed });
+    if (!res.ok) throw { status: res.status, code: "failed", message: res.status === 413 ? W.big : W.failed, ...out.error, ...(res.status === 401 && { message: W.gone }) };
     return out;
   }
   // Without HTTP/2 a browser has six connections to us for all its tabs, and each stream keeps one.
