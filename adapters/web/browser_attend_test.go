@@ -348,3 +348,22 @@ func TestPageSaysWhyNothingWasSent(t *testing.T) {
 	speak(t, ctx, "hello")
 	until(t, ctx, said+` === "Your session has ended. Reload this page to sign in."`)
 }
+
+// The answer was lost, and the message not: who sees that and takes it out of the field may say the same again later.
+func TestPageSaysTheSameTwice(t *testing.T) {
+	ctx, _, _ := browser(t)
+	const mine = `document.querySelectorAll(".mine").length`
+	speak(t, ctx, "go on")
+	until(t, ctx, mine+` === 1 && !document.getElementById("send").disabled`)
+	eval[bool](t, ctx, `(fetch => { window.fetch = async (...a) => { const out = await fetch(...a); if (!window.lost && a[0].endsWith("/messages")) { window.lost = true; throw new TypeError("cut off"); } return out; }; return true })(window.fetch)`)
+	speak(t, ctx, "go on")
+	until(t, ctx, mine+` === 2 && document.getElementById("say").value === "go on"`)
+	keys(t, ctx, kb.Enter) // tried again as it is, it is the same message
+	until(t, ctx, `document.getElementById("say").value === "" && !document.getElementById("send").disabled`)
+	eval[bool](t, ctx, `!(window.lost = false)`)
+	speak(t, ctx, "yes")
+	until(t, ctx, mine+` === 3 && document.getElementById("say").value === "yes"`)
+	unsay(t, ctx)
+	speak(t, ctx, "yes")
+	until(t, ctx, mine+` === 4`)
+}

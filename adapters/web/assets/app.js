@@ -292,7 +292,7 @@
   }
   attach.onTrouble(whisper);
   $("composer").addEventListener("submit", e => { e.preventDefault(); submit(); });
-  say.addEventListener("input", grow);
+  say.addEventListener("input", () => { if (!outbox.length) draft = null; grow(); }); // what is changed is another message
   say.addEventListener("keydown", e => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.keyCode !== 229) { e.preventDefault(); submit(); } }); // 229: an input method's, of which Safari tells when it is over
   for (const words of $("suggestions").dataset.list.split("\n").filter(Boolean)) {
     $("suggestions").append(el("li", {}, el("button", { type: "button", class: "suggestion", onclick: () => { write(words); say.focus(); } }, words)));
