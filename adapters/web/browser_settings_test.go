@@ -151,6 +151,33 @@ func TestSettingsPageByKeyboard(t *testing.T) {
 	until(t, ctx, `location.search === "" && document.querySelector("#panel").innerText.includes("Waiting for you")`)
 }
 
+// Whoever comes back to the window is where they were: nothing is drawn anew that has not changed.
+func TestSettingsPageKeepsTheFocus(t *testing.T) {
+	ctx, b, _ := browser(t)
+	settle(t, ctx)
+	const there = `document.querySelector('#panel a[href*="view=overview"]')`
+	press(t, ctx, `#tabs a[href*="view=tools"]`)
+	until(t, ctx, `!!`+there)
+	back := func() {
+		t.Helper()
+		eval[bool](t, ctx, `(document.dispatchEvent(new Event("visibilitychange")), document.getElementById("panel").getAttribute("aria-busy") === "true")`)
+		until(t, ctx, `document.getElementById("panel").getAttribute("aria-busy") === "false"`)
+	}
+	eval[bool](t, ctx, `(`+there+`.focus(), true)`)
+	back()
+	if !eval[bool](t, ctx, `document.activeElement === `+there) {
+		t.Error("the focus is gone")
+	}
+	b.mu.Lock()
+	b.message = "Write it?"
+	b.mu.Unlock()
+	eval[bool](t, ctx, `(`+there+`.old = true)`)
+	back()
+	if eval[bool](t, ctx, `!!`+there+`.old`) {
+		t.Error("what another did meanwhile is not drawn")
+	}
+}
+
 func TestSettingsPageForm(t *testing.T) {
 	ctx, b, _ := browser(t)
 	settle(t, ctx)

@@ -12,12 +12,12 @@
   const viewNow = () => new URLSearchParams(location.search).get("view") || "";
   const pathOf = view => (chat ? "/settings/c/" + chat : "/settings") + (view ? "?view=" + encodeURIComponent(view) : "");
   let asked = 0; // the newest request wins, whichever answer comes last
-  async function load(view) {
+  async function load(view, back) {
     const mine = ++asked;
     main.setAttribute("aria-busy", "true");
     try {
       const p = await api("GET", `/settings?view=${encodeURIComponent(view)}` + (chat ? "&chat=" + chat : ""));
-      if (mine === asked) draw(p);
+      if (mine === asked && !(back && JSON.stringify(p) === JSON.stringify(shown))) draw(p);
     } catch (err) {
       if (err.status === 401) return location.reload();
       if (mine !== asked) return;
@@ -34,7 +34,7 @@
   addEventListener("popstate", () => load(viewNow()));
   // What others did meanwhile is there when somebody comes back, unless they are in the middle of something.
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && shown && !document.querySelector("dialog, .pick[data-changed]")) load(shown.view);
+    if (!document.hidden && shown && !document.querySelector("dialog, .pick[data-changed]")) load(shown.view, true);
   });
 
   // --- doing ---
