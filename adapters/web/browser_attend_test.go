@@ -367,3 +367,21 @@ func TestPageSaysTheSameTwice(t *testing.T) {
 	speak(t, ctx, "yes")
 	until(t, ctx, mine+` === 4`)
 }
+
+// A button that goes away by its own press leaves the focus where one goes on.
+func TestPageKeepsTheFocusOfAButtonThatGoes(t *testing.T) {
+	ctx, b, _ := browser(t)
+	b.mu.Lock()
+	b.hold = true
+	b.mu.Unlock()
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	press(t, ctx, ".ask [data-choice=allow_once]")
+	until(t, ctx, `!!document.querySelector(".step[data-state=running]")`)
+	do(t, ctx, chromedp.Focus(css(".head [data-choice=stop]")))
+	keys(t, ctx, kb.Enter)
+	until(t, ctx, `!document.querySelector(".head [data-choice=stop]")`)
+	if on := eval[string](t, ctx, `document.activeElement.id`); on != "say" {
+		t.Errorf("the focus is on %q", on)
+	}
+}

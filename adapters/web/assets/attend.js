@@ -22,7 +22,7 @@ const attend = (() => {
   };
   // On a phone the message field would bring its keyboard.
   function home() { (matchMedia("(pointer: coarse)").matches ? scroll : say).focus({ preventScroll: true }); }
-  let last = ""; // the question that had the focus, until something else has it
+  let held = null; // what of the messages had the focus, until something else has it
   let moving = false, away = false, arming = 0;
   addEventListener("blur", () => { away = true; }); // whoever comes back to this window may have their fingers elsewhere
   // focus puts a question itself under the focus, never one of its buttons.
@@ -40,7 +40,7 @@ const attend = (() => {
     const card = cardOf(e.target);
     clearTimeout(arming);
     for (const a of asks()) if (a !== card) delete a.dataset.keys;
-    last = card ? card.dataset.request : "";
+    held = list.contains(e.target) ? e.target : null;
     if (card && (moving || away)) arming = setTimeout(() => { if (cardOf(document.activeElement) === card) arm(card); }, settle);
     else if (card) arm(card);
     away = false;
@@ -94,7 +94,7 @@ const attend = (() => {
     if (m && m.end && ["working", "waiting"].includes(before) && new Date(m.end.at) - new Date(m.at) >= long) ring(`${product} ${W.ended(m.state)}`, m.id);
     const seen = fresh.find(inSight);
     if (seen && free()) focus(seen);
-    else if (last && !told.has(last) && document.activeElement === document.body) { // it was answered: on to the next one, or back
+    else if (held && !held.isConnected && document.activeElement === document.body) { // it was answered, or went by its press: on to the next question, or back
       const next = open.find(inSight);
       if (next) focus(next); else home();
     }
