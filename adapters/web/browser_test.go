@@ -370,6 +370,31 @@ func TestPageSendsOneAfterTheOther(t *testing.T) {
 	until(t, ctx, `document.getElementById("say").value.split(/\n+/).filter(s => s).join() === "and three,four,five" && !document.getElementById("send").disabled`)
 }
 
+// Opening a long chat takes as long as it is long: what is drawn is measured and looked through once, not with every message.
+func TestPageOpensALongChat(t *testing.T) {
+	ctx, _, _ := browser(t)
+	speak(t, ctx, "hello")
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]") && !!document.querySelector("#chats a")`)
+	eval[bool](t, ctx, `(real => { window.fetch = async (...a) => {
+			const res = await real(...a);
+			if (!a[0].includes("nodes=1")) return res;
+			const c = await res.json();
+			c.messages = Array.from({ length: 200 }, (_, i) => ({ ...c.messages[i % 2], id: "m" + i, number: i }));
+			return new Response(JSON.stringify(c));
+		};
+		window.looks = 0;
+		const scroll = document.getElementById("scroll"), list = document.getElementById("messages"), high = Object.getOwnPropertyDescriptor(Element.prototype, "scrollHeight");
+		Object.defineProperty(scroll, "scrollHeight", { get() { looks++; return high.get.call(this); } });
+		list.querySelectorAll = q => { looks++; return Element.prototype.querySelectorAll.call(list, q); };
+		return true })(fetch.bind(window))`)
+	press(t, ctx, "#new")
+	press(t, ctx, "#chats a")
+	until(t, ctx, `document.getElementById("log").getAttribute("aria-busy") === "false" && document.getElementById("messages").children.length > 199`)
+	if n := eval[int](t, ctx, `looks`); n > 50 {
+		t.Errorf("it was looked at %d times", n)
+	}
+}
+
 // A proxy refuses while a replica starts, and a browser's stream that is refused never comes back by itself: the page does, with what came meanwhile.
 // Only a session that has ended is said to have.
 func TestPageComesBackAfterARefusal(t *testing.T) {

@@ -115,28 +115,23 @@
     place(blocks, parts);
     return li;
   }
-  // Messages stand in the order of the log, whichever arrives first.
-  function insert(e, number) {
-    e.number = number;
-    const next = [...list.children].reverse().find(x => x.number < number);
-    if (next) next.after(e); else list.prepend(e);
+  // put draws a message where it stands in the log, whichever arrives first.
+  function put(m) {
+    const old = chat.items.get(m.id), e = m.role === "user" ? drawMine(m) : drawBot(m, old);
+    e.number = m.number;
+    if (!old) {
+      let before = list.lastElementChild;
+      while (before && before.number > m.number) before = before.previousElementSibling;
+      if (before) before.after(e); else list.prepend(e);
+    } else if (e !== old) old.replaceWith(e);
+    chat.items.set(m.id, e);
+    $("empty").hidden = true;
+    return e;
   }
   function upsert(m) {
     const near = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 120;
     const asked = new Set([...list.querySelectorAll(".ask")].map(a => a.dataset.request));
-    let e = chat.items.get(m.id);
-    const before = e && e.dataset.state;
-    if (m.role === "user") {
-      const fresh = drawMine(m);
-      if (e) { fresh.number = e.number; e.replaceWith(fresh); } else insert(fresh, m.number);
-      e = fresh;
-    } else {
-      const old = e;
-      e = drawBot(m, old);
-      if (!old) insert(e, m.number);
-    }
-    chat.items.set(m.id, e);
-    $("empty").hidden = true;
+    const old = chat.items.get(m.id), before = old && old.dataset.state, e = put(m);
     // While something is asked nothing moves under the finger; only a new ask comes into view.
     const asks = [...list.querySelectorAll(".ask")], fresh = asks.some(a => !asked.has(a.dataset.request));
     if (near && (fresh || asks.length === 0)) {
@@ -144,7 +139,7 @@
       const top = fresh && (e.querySelector(".batch") || e.querySelector(".ask"));
       if (top) scroll.scrollTop -= Math.max(0, scroll.getBoundingClientRect().top + 44 - top.getBoundingClientRect().top);
     }
-    if (!chat.loading) attend.changed(m, before);
+    attend.changed(m, before);
     if (asks.length !== asked.size || fresh) loadWaiting();
   }
 
@@ -199,7 +194,7 @@
   }
   async function open(id, push) {
     close();
-    const here = chat = { id, source: null, items: new Map(), loading: true };
+    const here = chat = { id, source: null, items: new Map() };
     $("permissions").href = $("whisper-link").href = "/settings/c/" + id;
     if (push) history.pushState({}, "", "/c/" + id);
     let c;
@@ -213,11 +208,10 @@
     $("title").textContent = c.title;
     $("empty").hidden = c.messages.length > 0;
     $("log").setAttribute("aria-busy", "true"); // what was said before is not read out
-    c.messages.forEach(upsert);
+    c.messages.forEach(put);
     const waits = list.querySelector(".batch, .ask");
     if (waits) waits.scrollIntoView({ block: "start" }); else scroll.scrollTop = scroll.scrollHeight;
     $("log").setAttribute("aria-busy", "false");
-    chat.loading = false;
     attend.changed();
     listen(here, c.seq);
     loadChats();
