@@ -232,6 +232,9 @@ func TestSettingsPageLooks(t *testing.T) {
 // fits: nothing stands outside of the screen, and nothing scrolls sideways.
 func fits(t *testing.T, ctx context.Context, width int64) {
 	t.Helper()
+	if small := eval[string](t, ctx, `innerWidth > 760 ? "" : [...document.querySelectorAll("input, textarea, select")].filter(f => parseFloat(getComputedStyle(f).fontSize) < 16).map(f => f.outerHTML).join()`); small != "" {
+		t.Errorf("an iPhone zooms into %s", small)
+	}
 	if wide := eval[int](t, ctx, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 		t.Errorf("%d wide: it scrolls sideways by %d", width, wide)
 	}
