@@ -23,7 +23,7 @@ const cards = way => {
   // mayChoose tells who would be refused, who then neither confirms nor writes for nothing.
   const mayChoose = (c, m) => way.send(c, m, { check: true });
   async function click(c, box, m, reason, args) {
-    if (box.dataset.busy) return; // the second of a double click
+    if (box.dataset.busy === c.choice) return; // the second of a double click
     const done = way.begin();
     try {
       if (c.confirm) {
