@@ -255,3 +255,17 @@ func TestALongGapIsReadInPages(t *testing.T) {
 		t.Error("out of order")
 	}
 }
+
+// Discord offers people the bot's own role beside its name. What was fetched is read like what came: else "stop" would be no command.
+func TestACallByRoleInAGapIsReadAsOne(t *testing.T) {
+	p := newParlor(t)
+	role := p.AddRole(p.Guild(), fakediscord.Role{Name: "nod", Mentionable: true})
+	id := p.ask("one")
+	p.until("the mark is there", func() bool { return p.marks.of(p.general) == id })
+	p.loseSession()
+	p.Say(p.ana, p.general, "<@&"+role+"> a question")
+	p.until("it is taken", func() bool { return len(p.ledger.texts()) == 2 && p.behind() == 0 && !p.frozen() })
+	if got := p.ledger.texts()[1]; got != "a question" {
+		t.Errorf("taken: %q", got)
+	}
+}

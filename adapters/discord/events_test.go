@@ -48,7 +48,7 @@ func FuzzEvents(f *testing.F) {
 		m, in := new(inbound.Message), new(inbound.Interaction)
 		if inbound.Decode(raw, m) == nil {
 			m.Guild = "" // nothing is asked for then
-			if _, err := a.hear(t.Context(), m, ""); err != nil {
+			if _, err := a.hear(t.Context(), m); err != nil {
 				t.Error(err)
 			}
 			_, _ = m.Quote("", a.namesIn(m))

@@ -156,11 +156,11 @@ func (a *Adapter) fetchMissed(ctx context.Context, room, after string) (page []b
 	}
 	all, got, err := a.fetch(ctx, room, url.Values{"after": {after}, "limit": {strconv.Itoa(backfill.PageSize)}})
 	for _, m := range all {
-		m.Channel = inbound.LooseString(room)
+		m.Channel, m.Guild = inbound.LooseString(room), inbound.LooseString(c.Guild) // what was fetched does not say
 		page = append(page, backfill.Message{ID: string(m.ID), Take: func(ctx context.Context) (bool, error) {
 			ctx, cancel := context.WithTimeout(ctx, recordWithin)
 			defer cancel()
-			return a.hear(ctx, m, c.Guild)
+			return a.hear(ctx, m)
 		}})
 	}
 	return page, got, err

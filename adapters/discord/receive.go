@@ -188,7 +188,7 @@ func (a *Adapter) take(m *inbound.Message) {
 	}
 	// Not a child of Run's context: what was taken is finished, also while the program stops.
 	ctx, cancel := context.WithTimeout(context.Background(), recordWithin)
-	taken, err := a.hear(ctx, m, string(m.Guild))
+	taken, err := a.hear(ctx, m)
 	cancel()
 	if err != nil {
 		a.Logger.Error("discord: a message was not recorded; it is fetched until it is", "room", room, "err", err)
@@ -202,16 +202,16 @@ func (a *Adapter) take(m *inbound.Message) {
 // errOdd: this one message makes the code here fail, and would again.
 var errOdd = errors.New("a message made the code that reads it fail")
 
-// hear takes a message, if it is for the bot: live or fetched, they all come this way. guild is where it was written: what was
-// fetched does not say. taken: it was for us. An error means that nothing is known to be recorded.
-func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (taken bool, err error) {
+// hear takes a message, if it is for the bot: live or fetched, they all come this way. taken: it was for us. An error means that nothing is
+// known to be recorded.
+func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			a.Logger.Error("discord: a message is left out", "room", string(m.Channel), "message", string(m.ID), "err", errOdd, "panic", fmt.Sprintf("%T", broken))
 			taken, err = false, nil
 		}
 	}()
-	program := a.listed(m)
+	guild, program := string(m.Guild), a.listed(m)
 	if !m.ByPerson(a.self.User) && (!program || guild == "") {
 		return false, nil
 	}

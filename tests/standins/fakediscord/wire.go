@@ -51,9 +51,13 @@ func (s *Server) wireRole(g *guild, r *Role) obj {
 			position = i
 		}
 	}
-	return obj{"id": r.ID, "name": r.Name, "permissions": r.Permissions.String(), "position": position, "color": 0,
+	out := obj{"id": r.ID, "name": r.Name, "permissions": r.Permissions.String(), "position": position, "color": 0,
 		"colors": obj{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil}, "hoist": false, "managed": r.Name == s.opt.BotName,
 		"mentionable": r.Mentionable, "icon": nil, "unicode_emoji": nil, "flags": 0, "description": nil}
+	if r.Name == s.opt.BotName {
+		out["tags"] = obj{"bot_id": s.opt.BotUser}
+	}
+	return out
 }
 
 func (s *Server) wireChannel(c *channel) obj {
