@@ -221,6 +221,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	sc.quiet()
 	strange := sc.slack.Say("UANA", "C1", "", "not for the bot")
 	sc.slack.EditMessage("C1", strange, "still not")
+	sc.slack.EditMessage("C1", strange, "<@UBOT> now it is") // the mention comes as an event, but an edit begins nothing
 	sc.slack.DeleteMessage("C1", strange)
 	sc.slack.EditMessage("C1", ts, "<@UBOT> two &amp; three")
 	sc.quiet()

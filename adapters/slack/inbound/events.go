@@ -145,7 +145,9 @@ func MeaningOf(e Event, me Self) Meaning {
 	}
 	switch in.Type {
 	case "app_mention":
-		return in.posted(me)
+		if in.Edited == nil { // else it is an edit, for which Slack sends the mention again. https://github.com/slackapi/bolt-js/issues/960
+			return in.posted(me)
+		}
 	case "message":
 		return in.message(e, me)
 	case "channel_archive", "group_archive", "channel_deleted", "group_deleted", "channel_left", "group_left":

@@ -60,8 +60,12 @@ func (s *Server) place(user, channel string) *channel {
 
 // said are the events of a new message. s.mu is held.
 func (s *Server) said(c *channel, m *Message) []map[string]any {
-	e := s.wire(m, m.Version)
-	events := s.inChannel(c, e)
+	return append(s.inChannel(c, s.wire(m, m.Version)), s.mentioned(c, m)...)
+}
+
+// mentioned is the event of a message that mentions the bot: it comes again with each edit, under another ID and with "edited", which the
+// documentation does not say. https://github.com/slackapi/bolt-js/issues/960 s.mu is held.
+func (s *Server) mentioned(c *channel, m *Message) (events []map[string]any) {
 	mention := "<@" + s.opt.BotUser
 	if c.Kind != DM && s.member(c) && m.User != s.opt.BotUser && s.subscribed("app_mention") && (strings.Contains(m.Text, mention+">") || strings.Contains(m.Text, mention+"|")) {
 		a := s.wire(m, m.Version)
@@ -151,7 +155,7 @@ func (s *Server) EditMessage(channel, ts, text string) {
 	before := s.wire(m, m.Version)
 	m.Edited = true
 	s.change(m, Version{Text: text, Via: "person"})
-	events := s.edited(c, m, before)
+	events := append(s.mentioned(c, m), s.edited(c, m, before)...)
 	s.Fire()
 	s.mu.Unlock()
 	s.emit(events...)
