@@ -74,6 +74,13 @@ func (a *Adapter) makeThread(ctx context.Context, p ids.Place, b beginning) erro
 	switch rest.CodeOf(err) {
 	case discordgo.ErrCodeThreadAlreadyCreatedForThisMessage:
 		return nil
+	case discordgo.ErrCodeInvalidFormBody: // Server Discovery takes no names with certain words. https://github.com/modmail-dev/Modmail/issues/2934
+		if b.name != sayThread {
+			b.name = sayThread
+			return a.makeThread(ctx, p, b)
+		}
+	case discordgo.ErrCodeMaximumNumberOfActiveThreadsReached, discordgo.ErrCodeMaximumNumberOfActiveAnnouncementThreadsReached:
+		a.sorry(ctx, p, b.user, ids.Place{Guild: p.Guild, Channel: p.Channel}.LinkTo(p.Thread), sayThreadsFull)
 	case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions:
 		a.lacking(ctx, p, b.user, rest.CodeOf(err), permThread)
 	}
@@ -153,12 +160,21 @@ const (
 	permThread       = "Create Public Threads"
 )
 
-// lacking tells a person what the bot may not do where they wrote to it, once an hour and place. Nothing depends on that.
+// lacking tells a person what the bot may not do where they wrote to it.
 func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code int, perm string) {
 	if code == discordgo.ErrCodeMissingAccess {
 		perm = permView
 	}
 	a.Logger.Warn("discord: a permission is missing", "guild", p.Guild, "channel", p.Channel, "thread", p.Thread, "permission", perm)
+	to := p.Link()
+	if perm == permThread { // there is no thread to go to, but the message that it would hang on
+		to = ids.Place{Guild: p.Guild, Channel: p.Channel}.LinkTo(p.Thread)
+	}
+	a.sorry(ctx, p, user, to, sayLacking(perm))
+}
+
+// sorry tells a person why they are not answered where they wrote to the bot, once an hour and place. Nothing depends on that.
+func (a *Adapter) sorry(ctx context.Context, p ids.Place, user, to, say string) {
 	if user == "" || p.Guild == "" {
 		return
 	}
@@ -167,11 +183,7 @@ func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code in
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()
-	to := p.Link()
-	if perm == permThread { // there is no thread to go to, but the message that it would hang on
-		to = ids.Place{Guild: p.Guild, Channel: p.Channel}.LinkTo(p.Thread)
-	}
-	if err := a.direct(ctx, user, components.Note(inWords(sayLacking(perm)), to)); err != nil {
+	if err := a.direct(ctx, user, components.Note(inWords(say), to)); err != nil {
 		a.Logger.Info("discord: could not tell a person what is missing", "err", err)
 	}
 }

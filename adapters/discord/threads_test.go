@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -37,6 +39,24 @@ func TestThreadThatIsThereAlreadyServes(t *testing.T) {
 	ref := s.posted(s.at(said), words("on it"))
 	if !strings.Contains(s.text(said, ref), "on it") {
 		t.Error("the message is elsewhere")
+	}
+}
+
+// A server in Server Discovery takes no names with certain words, and only Discord knows which: they may be somebody's question.
+func TestAThreadWhoseNameIsRefusedHasAnother(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Say(s.ada, s.channel, "<@"+s.BotUser()+"> what does 1488 mean?")
+	s.a.expect(s.at(said), s.ada, "what does 1488 mean?")
+	s.Fail(fakediscord.StartThreadOn, 1, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeInvalidFormBody})
+	ref := s.posted(s.at(said), words("a number"))
+	if th, _ := s.Channel(said); th.Name != sayThread || !strings.Contains(s.text(said, ref), "a number") {
+		t.Errorf("%+v", th)
+	}
+	s.Fail(fakediscord.StartThreadOn, 2, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeInvalidFormBody})
+	said = s.Say(s.ada, s.channel, "again")
+	s.a.expect(s.at(said), s.ada, "again")
+	if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden {
+		t.Error(err)
 	}
 }
 
@@ -97,6 +117,19 @@ func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
 		if n := len(s.Mine(s.OpenDM(s.ada))); n != 2 {
 			t.Errorf("%v: an hour later told %d times", c.words, n)
 		}
+	}
+}
+
+func TestWhoeverAskedIsToldThatNoThreadHasRoom(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Say(s.ada, s.channel, "hello")
+	s.a.expect(s.at(said), s.ada, "hello")
+	s.Fail(fakediscord.StartThreadOn, 1, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeMaximumNumberOfActiveThreadsReached})
+	if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden {
+		t.Error(err)
+	}
+	if m := s.Mine(s.OpenDM(s.ada)); len(m) != 1 || !strings.Contains(m[0].Text(), "too many threads") {
+		t.Error(m)
 	}
 }
 

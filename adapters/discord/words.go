@@ -81,6 +81,9 @@ const (
 		". Allow direct messages from members of this server, then try again."
 )
 
+const sayThreadsFull = text.Product + " cannot answer you where you wrote to it: this server has too many threads that are open, and Discord makes no more. " +
+	"Somebody who may manage threads can close some. Then write again."
+
 // sayLacking: perm is as Discord's settings name it.
 func sayLacking(perm string) string {
 	return text.Product + " cannot answer you where you wrote to it: its role lacks the permission “" + perm + "” there. " +
