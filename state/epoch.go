@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -75,8 +74,7 @@ func (m *met) hello(ctx context.Context, c *redis.Conn) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	_, id, _ := strings.Cut(info, "run_id:")
-	id, _, _ = strings.Cut(id, "\r\n")
+	id := infoField(info, "run_id")
 	m.mu.Lock()
 	metBefore := id == "" || m.runs[id]
 	m.mu.Unlock()

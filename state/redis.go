@@ -275,7 +275,7 @@ func isCluster(ctx context.Context, o redis.Options) bool {
 	one := redis.NewClient(&o)
 	defer one.Close() //nolint:errcheck // it has said what it is
 	info, err := one.Info(ctx, "cluster").Result()
-	return err == nil && strings.Contains(info, "cluster_enabled:1")
+	return err == nil && infoField(info, "cluster_enabled") == "1"
 }
 
 // buffered is what each connection keeps in memory of what it reads, and of what it writes; the library's own are 32 KiB, and 128 for
@@ -305,11 +305,12 @@ func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *
 	if err := ping(ctx, rdb); err != nil {
 		return err
 	}
-	policy, err := rdb.ConfigGet(ctx, "maxmemory-policy").Result()
-	switch p := policy["maxmemory-policy"]; {
-	case err != nil || p == "":
-		log.Warn("redis: CONFIG is not allowed here, so make sure by other means that maxmemory-policy is noeviction: any other loses chats when memory is short")
-	case p != "noeviction":
+	info, _ := rdb.Info(ctx, "memory").Result() // not CONFIG, which no managed service allows
+	switch p := infoField(info, "maxmemory_policy"); p {
+	case "noeviction":
+	case "":
+		log.Warn("redis: the server does not tell its maxmemory-policy, so make sure by other means that it is noeviction: any other loses chats when memory is short")
+	default:
 		return fmt.Errorf("redis: maxmemory-policy is %s, which drops chats and decisions when memory is short; set it to noeviction", p)
 	}
 	if dur.fsync {
@@ -318,6 +319,13 @@ func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *
 		}
 	}
 	return nil
+}
+
+// infoField is a field of what INFO answered; empty where it has none.
+func infoField(info, field string) string {
+	_, value, _ := strings.Cut(info, "\n"+field+":")
+	value, _, _ = strings.Cut(value, "\r\n")
+	return value
 }
 
 // Server is what the Redis says of itself that an operator wants to know, by the names of its own INFO. The embedded store has none.
@@ -330,10 +338,9 @@ func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 		return nil, fmt.Errorf("redis: INFO: %w", err)
 	}
 	out := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if ok && slices.Contains([]string{"redis_version", "valkey_version", "role", "aof_enabled", "loading"}, name) {
-			out[name] = value
+	for _, field := range []string{"redis_version", "valkey_version", "role", "aof_enabled", "loading"} {
+		if value := infoField(info, field); value != "" {
+			out[field] = value
 		}
 	}
 	return out, nil
