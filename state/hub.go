@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/core/backoff"
 )
 
 // hub shares one subscription connection among everybody who listens in this process.
 type hub struct {
-	sub *redis.PubSub // one connection; the library reconnects it and subscribes again
+	sub  *redis.PubSub // one connection; the library reconnects it and subscribes again
+	stop context.CancelFunc
 
 	// change makes subscribing and unsubscribing one at a time, so that the last to leave a channel and the next
 	// to enter it cannot overtake each other. It is never needed to take a message in: whoever publishes may
@@ -35,19 +38,33 @@ type listener struct {
 	end  func()                      // called once, after the last take
 }
 
-func newHub(sub *redis.PubSub) *hub {
-	h := &hub{sub: sub, audiences: map[string]*audience{}}
-	// Bigger than the default, because one slow second of ours must not hold back the server.
-	msgs := sub.ChannelWithSubscriptions(redis.WithChannelSize(1024), redis.WithChannelHealthCheckInterval(3*time.Second))
+// newHub hears what comes in on sub. A connection that says nothing for silence is given up, and asked twice in that time: where a machine or
+// a route to it vanished without a word, writing to it seems to go well for a quarter of an hour, and the library looks no further.
+func newHub(sub *redis.PubSub, silence time.Duration) *hub {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &hub{sub: sub, stop: cancel, audiences: map[string]*audience{}}
 	h.done.Go(func() {
-		for m := range msgs {
-			switch m := m.(type) {
+		for backoff.Wait(ctx, silence/2) == nil {
+			asked, cancel := context.WithTimeout(ctx, silence/2)
+			_ = sub.Ping(asked)
+			cancel()
+		}
+	})
+	h.done.Go(func() {
+		for ctx.Err() == nil {
+			hearing, cancel := context.WithTimeout(ctx, silence)
+			msg, err := sub.Receive(hearing) // one that ends by its time closes the connection; the next makes another
+			cancel()
+			switch m := msg.(type) {
 			case *redis.Message:
 				h.take(m.Channel, m.Payload)
 			case *redis.Subscription:
 				if m.Kind == "subscribe" {
 					h.joined(m.Channel)
 				}
+			}
+			if err != nil {
+				_ = backoff.Wait(ctx, 100*time.Millisecond)
 			}
 		}
 	})
@@ -162,6 +179,7 @@ func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
+	h.stop()
 	_ = h.sub.Close()
 	h.done.Wait()
 	h.mu.Lock()

@@ -1,8 +1,12 @@
 package state
 
 import (
+	"bytes"
 	"context"
+	"net"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -39,6 +43,61 @@ func TestAWatcherIsToldAfterALostConnection(t *testing.T) {
 	if err := m.Restart(); err != nil {
 		t.Fatal(err)
 	}
+	<-c // nothing was written, but something may have been
+}
+
+// halfOpen is a connection whose other end is gone without a word once dead is true: what is written to it seems to arrive.
+type halfOpen struct {
+	net.Conn
+	dead  *atomic.Bool
+	pings *atomic.Int32
+}
+
+func (c halfOpen) Read(p []byte) (int, error) {
+	for {
+		if n, err := c.Conn.Read(p); err != nil || !c.dead.Load() {
+			return n, err
+		}
+	}
+}
+
+func (c halfOpen) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("ping")) {
+		c.pings.Add(1)
+	}
+	if c.dead.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+func TestAWatcherIsToldAfterAConnectionWentSilent(t *testing.T) {
+	t.Parallel()
+	var dead atomic.Bool
+	var pings, dials atomic.Int32
+	s := openStore(t, Options{URL: startRedis(t), silence: time.Second, Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err != nil || dead.Load() {
+			return c, err
+		}
+		return halfOpen{c, &dead, &pings}, nil
+	}})
+	c, err := s.Watch(t.Context(), room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before, until := dials.Load(), pings.Load()+4; pings.Load() < until; { // longer than one may be silent
+		select {
+		case <-c:
+			t.Fatal("a quiet connection that lives was given up")
+		case <-time.After(10 * time.Millisecond):
+		}
+		if dials.Load() != before {
+			t.Fatal("a quiet connection that lives was given up")
+		}
+	}
+	dead.Store(true)
 	<-c // nothing was written, but something may have been
 }
 

@@ -33,7 +33,7 @@ func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	return &Store{opt: o, rdb: rdb, w: refusing{}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}, nil
+	return &Store{opt: o, rdb: rdb, w: refusing{}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)), o.silence)}, nil
 }
 
 // refusing is the writer of a store that is read only.
@@ -76,7 +76,7 @@ func (d *disk) store(o Options, w writer) *Store {
 	var ro redis.Options
 	tune(&ro)
 	rdb := d.Client(ro)
-	return &Store{opt: o, rdb: rdb, w: w, disk: d, hub: newHub(rdb.Subscribe(context.Background()))}
+	return &Store{opt: o, rdb: rdb, w: w, disk: d, hub: newHub(rdb.Subscribe(context.Background()), o.silence)}
 }
 
 // begin ends the leases of the process before, and counts this start.

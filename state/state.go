@@ -91,6 +91,7 @@ type Options struct {
 	Log *slog.Logger
 
 	confirm     time.Duration                          // how long WAIT and WAITAOF may take; 2 s when zero
+	silence     time.Duration                          // after which the connection that hears signals is given up; 6 s when zero
 	now         func() time.Time                       // embedded: the clock
 	openJournal func(string) (embedded.Segment, error) // embedded: a failing disk
 	journalMax  int64                                  // embedded: bytes after which a snapshot is due
@@ -106,7 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Lease < 0 {
 		return o, errors.New("lease: must be a positive duration")
 	}
-	o.Lease, o.confirm = cmp.Or(o.Lease, 10*time.Second), cmp.Or(o.confirm, 2*time.Second)
+	o.Lease, o.confirm, o.silence = cmp.Or(o.Lease, 10*time.Second), cmp.Or(o.confirm, 2*time.Second), cmp.Or(o.silence, 6*time.Second)
 	o.Keep, o.Files, o.journalMax, o.Log = retention(o.Keep), cmp.Or(o.Files, 30*24*time.Hour), cmp.Or(o.journalMax, 16<<20), cmp.Or(o.Log, slog.Default())
 	if o.Replica == "" {
 		o.Replica, _ = os.Hostname()
@@ -164,7 +165,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	s := &Store{opt: o, rdb: rdb, w: &remote{rdb: rdb, dur: dur, confirm: o.confirm, riders: riders{within: min(rideWithin, o.Lease/8)}}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
+	s := &Store{opt: o, rdb: rdb, w: &remote{rdb: rdb, dur: dur, confirm: o.confirm, riders: riders{within: min(rideWithin, o.Lease/8)}}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)), o.silence)}
 	s.slots = !s.oneServer(ctx)
 	if err := s.learnRestored(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
