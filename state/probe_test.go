@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -21,5 +22,14 @@ func TestReadyMeansThatWritesAreTaken(t *testing.T) {
 	}
 	if err := s.Ping(t.Context()); err == nil {
 		t.Error("it is ready while its memory is full")
+	}
+}
+
+// A server that may never say that replicas have a write is refused with its own words, and not taken for one whose replicas are away.
+func TestAServerThatCannotConfirmIsRefused(t *testing.T) {
+	t.Parallel()
+	url := startRedis(t, "--rename-command", "WAIT", "")
+	if _, err := Open(t.Context(), Options{URL: url, Durability: "replicas=1", Log: discard}); err == nil || !strings.Contains(err.Error(), "redis.durability: replicas=1 needs WAIT") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -313,9 +313,9 @@ func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *
 	default:
 		return fmt.Errorf("redis: maxmemory-policy is %s, which drops chats and decisions when memory is short; set it to noeviction", p)
 	}
-	if dur.fsync {
+	if dur.asks() {
 		if err := rdb.Do(ctx, dur.command(time.Millisecond)...).Err(); err != nil {
-			return fmt.Errorf("redis.durability: fsync needs WAITAOF, which came with Redis 7.2, and appendonly yes; this server says: %w", err)
+			return fmt.Errorf("redis.durability: %s needs %s; this server says: %w", dur, dur.needs(), err)
 		}
 	}
 	return nil
@@ -375,6 +375,14 @@ func (d durability) String() string {
 		return "replicas=" + strconv.Itoa(d.replicas)
 	}
 	return "local"
+}
+
+// needs is what a server must have to confirm a write.
+func (d durability) needs() string {
+	if d.fsync {
+		return "WAITAOF, which came with Redis 7.2, and appendonly yes"
+	}
+	return "WAIT"
 }
 
 // asks reports whether a write has to be confirmed at all.

@@ -121,7 +121,7 @@ func redisAdvice(ctx context.Context, err error) string {
 	case strings.Contains(said, "NOPERM"):
 		return "Give the user of redis.url the keys, channels and commands of deploy/redis-users.acl."
 	case strings.HasPrefix(said, "redis.durability"):
-		return "Set redis.durability to local, or use Redis 7.2 or later with appendonly yes."
+		return "Set redis.durability to local, or to what this server can confirm: fsync needs Redis 7.2 or later with appendonly yes."
 	case ctx.Err() != nil:
 		return "The server did not answer in time: look at redis.url (REDIS_URL) and at the network."
 	}
