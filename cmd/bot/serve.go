@@ -130,7 +130,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.metrics, err = metrics.New(versionLine(), log); err != nil {
 		return err
 	}
-	looked := b.metrics.Store(b.store)
+	looked := b.metrics.Store(b.store, surfaces)
 	managed := settings.Config{Log: looked, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
 	if managed.Reputations, err = parts.Reputations(c); err != nil {
 		return err

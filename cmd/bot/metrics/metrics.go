@@ -43,6 +43,8 @@ type Metrics struct {
 	tools *lru.Cache[turn.CallID, string]
 	store *state.Store
 	log   *slog.Logger
+
+	surfaces map[string]agent.Platform
 }
 
 // question is what is remembered of one, on whatever replica it was recorded.
@@ -107,9 +109,10 @@ type Store struct {
 	m *Metrics
 }
 
-// Store looks at what is recorded through it. How many chats wait for a person is asked of s whenever the numbers are.
-func (m *Metrics) Store(s *state.Store) Store {
-	m.store = s
+// Store looks at what is recorded through it. How many chats wait for a person is asked of s whenever the numbers are, of
+// each of the surfaces.
+func (m *Metrics) Store(s *state.Store, surfaces map[string]agent.Platform) Store {
+	m.store, m.surfaces = s, surfaces
 	return Store{s, m}
 }
 
@@ -324,6 +327,9 @@ func (m *Metrics) write(ctx context.Context, w io.Writer) {
 		defer cancel()
 		if waiting, err := m.store.Asking(ctx, nil); err == nil { // where Redis is down, the number is missing, not wrong
 			byPlatform := map[string]int{}
+			for p := range m.surfaces { // where nothing waits that is said, too
+				byPlatform[p] = 0
+			}
 			for _, id := range waiting {
 				byPlatform[id.Platform]++
 			}

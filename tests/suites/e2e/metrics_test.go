@@ -24,6 +24,9 @@ func TestMetrics(t *testing.T) {
 	r.idle()
 	r.mustClick(r.ask(`call box__write {"path":"hidden-path"}`).RequestID, "deny")
 	r.idle()
+	if page := scrape(t, url); !strings.Contains(page, "nod_chats_waiting{surface=\"web\"} 0\n") {
+		t.Errorf("that nothing waits is not served:\n%s", page)
+	}
 	waits := ana.room()
 	waits.ask(`call box__write {"path":"hidden-path"}`)
 
