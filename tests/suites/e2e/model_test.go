@@ -47,6 +47,8 @@ workbench: true
 `, files, dir, dir, everything, everythingHTTP(t)),
 		env: llm.env("DISCORD_TOKEN=discord-sekret", "ADMIN_SESSION_KEYS=admin-sekret-of-16-bytes"),
 	})
+	// A chat waits ten seconds for a server that starts; Node may take longer on a busy machine.
+	b.logs(t, "connected mcp_server=files", "connected mcp_server=more", "connected mcp_server=web")
 	r := b.session("Ana").room()
 	s := r.events("")
 	run := func(words string) chatForm { // what is allowed without a click
