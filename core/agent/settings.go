@@ -30,12 +30,14 @@ func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) {
 }
 
 func (e *Engine) readSettings(ctx context.Context) (fold, error) {
+	was := e.settled.Load()
 	f, err := e.refresh(ctx, SettingsChat)
 	if err != nil {
 		return fold{}, fmt.Errorf("read the settings: %w", err)
 	}
-	e.settled.Store(&f)
-	e.heard(settingsOf(f.s))
+	if e.settled.CompareAndSwap(was, &f) { // what was asked for before a change was heard of takes nothing back
+		e.heard(settingsOf(f.s))
+	}
 	return f, nil
 }
 

@@ -99,6 +99,60 @@ func TestNothingIsDecidedInTheDark(t *testing.T) {
 	})
 }
 
+// behind is a replica whose next answer about the settings arrives when its tools are listed next.
+type behind struct {
+	*Gate
+	agent.Tools
+	asked, listed *atomic.Pointer[func()]
+}
+
+func (b behind) Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error) {
+	entries, head, err := b.Gate.Tail(ctx, id, known)
+	if id == agent.SettingsChat {
+		if then := b.asked.Swap(nil); then != nil {
+			(*then)()
+		}
+	}
+	return entries, head, err
+}
+
+func (b behind) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
+	if then := b.listed.Swap(nil); then != nil {
+		(*then)()
+	}
+	return b.Tools.List(ctx)
+}
+
+// What was read of the settings before they changed, and arrives after that, takes the change back for nobody.
+func TestAnOldAnswerAboutTheSettings(t *testing.T) {
+	b := behind{asked: &atomic.Pointer[func()]{}, listed: &atomic.Pointer[func()]{}}
+	w := New(t, Options{Engine: func(c *agent.Config) {
+		b.Gate, b.Tools = c.Log.(*Gate), c.Tools
+		c.Log, c.Tools = b, b
+	}})
+	w.Until("the tools are known", func() bool { return len(settingsOf(w).Pins) == 5 })
+	read, arrives, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b.asked.Store(new(func() { close(read); <-arrives }))
+	go func() {
+		defer close(over)
+		_, _ = w.Replicas[0].Engine.Settings(context.Background())
+	}()
+	<-read
+	sets(w, "files", "write", "enabled", "false")
+	b.listed.Store(new(func() { close(arrives); <-over }))
+	offered := ""
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		for _, x := range h.Tools {
+			offered += x.Tool.Name + " "
+		}
+		return agent.Reply{Text: "Hello."}, nil
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Over(0)
+	has(t, "what is offered", offered, "read")
+	hasNot(t, "what is offered", offered, "write")
+}
+
 // changes are what the settings' log says that somebody changed; nod itself is nobody.
 func changes(w *World, by chat.User) (out []turn.Changed) {
 	w.Helper()
