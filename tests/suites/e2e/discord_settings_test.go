@@ -228,7 +228,7 @@ func discordElicitation(t *testing.T, g *guild) {
 	k := g.talk(t, channel, g.Say(leaID, channel, g.me(elicits))) // Lea: a person has one form open, and other stories use Ana's
 	id := k.asking(1)
 	k.click(leaID, id, "Allow once")
-	k.ask(id, "Answer…", 1)
+	id = k.offering(1, "Answer…")
 	k.click(benID, id, "Answer…")
 	k.told(benID, "Only Lea (who asked) can answer this.")
 	k.form(benID, 0)
@@ -247,7 +247,7 @@ func discordElicitation(t *testing.T, g *guild) {
 	k.say(leaID, `call box__elicit_url {"url":"`+address+`"}`)
 	second := k.asking(2)
 	k.click(leaID, second, "Allow once")
-	k.ask(second, "Show the address…", 1)
+	second = k.offering(2, "Show the address…")
 	k.click(benID, second, "Show the address…")
 	k.click(leaID, second, "Show the address…")
 	if text := shown(k.told(leaID, address).Version); !strings.Contains(text, "It leads to xn--pple-43d.example") && !strings.Contains(text, "xn--pple-43d.example**") {

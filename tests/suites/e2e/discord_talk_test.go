@@ -120,9 +120,15 @@ func (k *talk) ask(id, label string, n int) {
 // asking waits for the nth message and its one ask.
 func (k *talk) asking(n int) (id string) {
 	k.t.Helper()
-	k.until(fmt.Sprintf("the bot's message %d asks", n), func() bool {
+	return k.offering(n, "Allow once")
+}
+
+// offering waits until the nth message of the bot's turns has one thing of that label.
+func (k *talk) offering(n int, label string) (id string) {
+	k.t.Helper()
+	k.until(fmt.Sprintf("the bot's message %d offers %q", n, label), func() bool {
 		id = k.answer(n) // may be posted anew below
-		return count(k.pressable(id), "Allow once") == 1
+		return count(k.pressable(id), label) == 1
 	})
 	return id
 }
