@@ -43,34 +43,21 @@ type attachment struct {
 
 const noPreview = "[no preview available]" // the fallback of what Slack itself makes
 
-const maxNodes = 4000 // how much of a message's blocks is looked at
-
 // textReader writes the text of blocks down as Markdown, a line for what stands on a line.
 type textReader struct {
 	name func(user string) string
-	left int // nodes that may still be looked at
 	out  strings.Builder
 }
 
 func (r *textReader) line(s string) {
-	switch {
-	case strings.TrimSpace(s) == "":
-	case r.out.Len() > surface.MaxQuoted:
-		r.left = -1
-	default:
+	if strings.TrimSpace(s) != "" {
 		r.out.WriteString(strings.Trim(s, "\n") + "\n")
 	}
 }
 
 func (r *textReader) markup(s LooseString) { r.line(PlainText(string(s), r.name)) }
 
-func (r *textReader) text() string {
-	s := strings.TrimSpace(r.out.String())
-	if r.left < 0 && s != "" {
-		s += "\n[… the rest of this is left out]"
-	}
-	return s
-}
+func (r *textReader) text() string { return strings.TrimSpace(r.out.String()) }
 
 // blocks reads those that Slack gives out, of any kind: what has words has them in the same members. typed: a person typed the text that
 // Slack makes of their rich text, so that need not be read.
@@ -89,9 +76,6 @@ func (r *textReader) blocks(raw json.RawMessage, typed bool) {
 var inOrder = []string{"title", "subtitle", "text", "description", "body", "fields", "elements", "rows", "child_blocks", "blocks", "tasks", "details", "output"}
 
 func (r *textReader) node(v any) {
-	if r.left--; r.left < 0 {
-		return
-	}
 	switch v := v.(type) {
 	case string:
 		r.line(entities.Replace(v))
@@ -108,12 +92,12 @@ func (r *textReader) object(v map[string]any) {
 	of := func(k string) string { s, _ := v[k].(string); return s }
 	rows, isTable := v["rows"].([]any)
 	switch kind := of("type"); {
-	case kind == "actions" || kind == "input" || kind == "button":
+	case kind == "button":
 	case kind == "header":
 		title, _ := v["text"].(map[string]any)
 		words, _ := title["text"].(string)
 		r.line(boldLine(entities.Replace(words)))
-	case (kind == "mrkdwn" || kind == "markdown") && of("text") != "":
+	case kind == "mrkdwn" || kind == "markdown":
 		r.markup(LooseString(of("text")))
 	case kind == "image":
 		r.line("[picture: " + surface.Shortened(cmp.Or(of("alt_text"), of("image_url"), "without words"), 200) + "]")
@@ -158,10 +142,11 @@ func (r *textReader) table(rows []any) {
 		for _, c := range cells {
 			all = append(all, strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.TrimSpace(r.inline(c))))
 		}
-		if len(all) > 0 {
-			r.line("| " + strings.Join(all, " | ") + " |")
+		if len(all) == 0 {
+			continue
 		}
-		if i == 0 && len(all) > 0 {
+		r.line("| " + strings.Join(all, " | ") + " |")
+		if i == 0 {
 			r.line("|" + strings.Repeat(" --- |", len(all)))
 		}
 	}
@@ -185,9 +170,6 @@ func fenced(code string) string {
 
 // inline is rich text in one line. https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#element-types
 func (r *textReader) inline(v any) string {
-	if r.left--; r.left < 0 {
-		return ""
-	}
 	if list, ok := v.([]any); ok {
 		var line strings.Builder
 		for _, e := range list {
@@ -220,7 +202,7 @@ func (r *textReader) inline(v any) string {
 		return cmp.Or(of("text"), string(n))
 	}
 	words := cmp.Or(of("text"), r.inline(element["elements"]))
-	if style, _ := element["style"].(map[string]any); style["code"] == true && words != "" {
+	if style, _ := element["style"].(map[string]any); style["code"] == true {
 		return "`" + words + "`"
 	}
 	return words
@@ -228,12 +210,10 @@ func (r *textReader) inline(v any) string {
 
 // Quotes are a message's blocks and attachments, without what its text says already. name is what a user is called, or "".
 func (m Message) Quotes(name func(string) string) (all []chat.Quote) {
-	left := maxNodes
 	quote := func(who string, read func(*textReader)) {
-		r := &textReader{name: name, left: left}
+		r := &textReader{name: name}
 		read(r)
-		left = r.left
-		if text := r.text(); text != "" && !says(PlainText(string(m.Text), name), text) {
+		if text := r.text(); !says(PlainText(string(m.Text), name), text) {
 			all = append(all, chat.Quote{Name: surface.Shortened(who, 100), Text: surface.CutText(text, surface.MaxQuoted)})
 		}
 	}

@@ -29,15 +29,14 @@ type Event struct {
 
 type inner struct {
 	Message
-	Type        LooseString `json:"type"`
-	Channel     LooseString `json:"channel"`
-	ChannelType LooseString `json:"channel_type"`
-	Stamp       LooseString `json:"event_ts"`
-	DeletedTS   LooseString `json:"deleted_ts"`
-	Now         *Message    `json:"message"`          // message_changed: as it is now
-	Was         *Message    `json:"previous_message"` // message_changed, message_deleted: as it was
-	Tab         LooseString `json:"tab"`              // app_home_opened
-	View        struct {
+	Type      LooseString `json:"type"`
+	Channel   LooseString `json:"channel"`
+	Stamp     LooseString `json:"event_ts"`
+	DeletedTS LooseString `json:"deleted_ts"`
+	Now       *Message    `json:"message"`          // message_changed: as it is now
+	Was       *Message    `json:"previous_message"` // message_changed, message_deleted: as it was
+	Tab       LooseString `json:"tab"`              // app_home_opened
+	View      struct {
 		Hash     LooseString `json:"hash"`
 		Metadata LooseString `json:"private_metadata"`
 	} `json:"view"` // app_home_opened: what stands on the Home tab, if anything was ever drawn there
@@ -177,9 +176,6 @@ func MeaningOf(e Event, me Self) Meaning {
 
 // concerns reports whether the event is of the bot token's workspace. In a channel shared with another organisation team_id may be theirs.
 func (e Event) concerns(me Self) bool {
-	if e.Type != "event_callback" {
-		return false
-	}
 	for _, i := range e.Installed {
 		if me.sameWorkspace(i.Team, i.Enterprise) {
 			return true
@@ -235,7 +231,7 @@ func namesOthers(text, user string) bool {
 }
 
 func (in inner) direct() bool {
-	return in.ChannelType == "im" || strings.HasPrefix(string(in.Channel), "D")
+	return strings.HasPrefix(string(in.Channel), "D")
 }
 
 func (in inner) at(m Message, me Self) (p blocks.Place, ok bool) {
@@ -284,7 +280,7 @@ func (in inner) changed(me Self) Meaning {
 		return nil
 	}
 	if now.Subtype == "tombstone" { // a deleted message that replies hang on
-		if was != nil && (was.ours(me) || was.byPerson(me)) {
+		if was != nil {
 			return in.deleted(*was, me)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -93,6 +94,94 @@ func TestMeaningOfRealPayloads(t *testing.T) {
 	}
 }
 
+// What a payload says once one thing in it is different.
+func TestMeaningOfOtherPayloads(t *testing.T) {
+	t.Parallel()
+	all := meanings()
+	posted := func(of string, change func(*MessagePosted)) Meaning {
+		m := all[of].(MessagePosted)
+		change(&m)
+		return m
+	}
+	for name, c := range map[string]struct {
+		of      string
+		changes map[string]any
+		want    Meaning
+	}{
+		"Stop, of no thread":                      {"agent_session_stopped", map[string]any{"event.thread_ts": ""}, nil},
+		"Stop, of no channel":                     {"agent_session_stopped", map[string]any{"event.channel": ""}, nil},
+		"the conversation, without its channel":   {"app_home_opened_messages", map[string]any{"event.channel": ""}, nil},
+		"the About tab":                           {"app_home_opened_home", map[string]any{"event.tab": "about"}, nil},
+		"the Home tab of nobody":                  {"app_home_opened_home", map[string]any{"event.user": ""}, nil},
+		"no workspace is named":                   {"app_mention", map[string]any{"authorizations": nil, "team_id": ""}, all["app_mention"]},
+		"their workspace, in a shared channel":    {"app_mention", map[string]any{"authorizations": nil, "team_id": "T9", "is_ext_shared_channel": true}, all["app_mention"]},
+		"another workspace, for nobody":           {"app_mention", map[string]any{"authorizations": nil, "team_id": "T9"}, nil},
+		"a shared channel, for another app":       {"app_mention", map[string]any{"authorizations": []any{map[string]any{"team_id": "T9"}}, "team_id": "T9", "is_ext_shared_channel": true}, nil},
+		"a mention by nobody":                     {"app_mention", map[string]any{"event.user": ""}, nil},
+		"a mention sent for an app":               {"app_mention", map[string]any{"event.app_id": "A2"}, nil},
+		"a mention by the bot":                    {"app_mention", map[string]any{"event.user": "UBOT"}, nil},
+		"a mention in the bot's own message":      {"own_message", map[string]any{"event.text": "<@UBOT> hi"}, nil},
+		"a program that does not name the bot":    {"other_bot", map[string]any{"event.text": "deployed"}, nil},
+		"a program changes a channel's topic":     {"other_bot_mentions", map[string]any{"event.subtype": "channel_topic"}, nil},
+		"a mention with a name in it":             {"message_with_mention", map[string]any{"event.text": "<@UBOT|nod> hi"}, posted("message_with_mention", func(m *MessagePosted) { m.Text = "<@UBOT|nod> hi" })},
+		"a mention that only its blocks have":     {"app_mention", map[string]any{"event.text": "hi"}, posted("app_mention", func(m *MessagePosted) { m.Text = "hi" })},
+		"a mention in what is quoted":             {"app_mention", map[string]any{"event.text": "hi", "event.attachments": []any{map[string]any{"text": "ask UBOT"}}}, posted("app_mention", func(m *MessagePosted) { m.Text, m.Mentioned = "hi", false })},
+		"a mention to the bot alone":              {"message_im", map[string]any{"event.text": "<@UBOT> hi"}, posted("message_im", func(m *MessagePosted) { m.Text, m.Mentioned = "<@UBOT> hi", true })},
+		"a reply to no message":                   {"message_in_thread", map[string]any{"event.thread_ts": "yesterday"}, nil},
+		"a reply of no time":                      {"message_in_thread", map[string]any{"event.ts": "yesterday"}, nil},
+		"an edit of nothing":                      {"edited", map[string]any{"event.message": nil}, nil},
+		"an edit whose old text is not told":      {"edited", map[string]any{"event.previous_message": nil}, all["edited"]},
+		"an edit of no time":                      {"edited", map[string]any{"event.message.ts": "yesterday"}, nil},
+		"an edit by the bot":                      {"edited", map[string]any{"event.message.user": "UBOT", "event.message.edited.user": "UBOT"}, nil},
+		"a first message deleted, it is not told": {"deleted_root", map[string]any{"event.previous_message": nil}, nil},
+		"a program's first message deleted":       {"deleted_root", map[string]any{"event.previous_message.bot_id": "BDEPLOY"}, nil},
+		"deleted, at no time":                     {"deleted", map[string]any{"event.deleted_ts": "yesterday"}, nil},
+	} {
+		got := MeaningOf(changed(t, c.of, c.changes), testSelf)
+		if s, ok := got.(MessagePosted); ok {
+			s.Message = Message{}
+			got = s
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %#v\nwant %#v", name, got, c.want)
+		}
+	}
+	unnamed := testSelf
+	unnamed.Bot = ""
+	if MeaningOf(changed(t, "message_im", nil), unnamed) == nil {
+		t.Error("a bot whose bot ID is not known takes people's messages for its own")
+	}
+}
+
+// changed is a payload under testdata/inbound with other values at some paths.
+func changed(t *testing.T, name string, changes map[string]any) Event {
+	t.Helper()
+	raw, err := os.ReadFile("../testdata/inbound/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var payload map[string]any
+	if err = json.Unmarshal(raw, &payload); err != nil {
+		t.Fatal(err)
+	}
+	for path, value := range changes {
+		at, keys := payload, strings.Split(path, ".")
+		for _, k := range keys[:len(keys)-1] {
+			at = at[k].(map[string]any)
+		}
+		at[keys[len(keys)-1]] = value
+	}
+	raw, err = json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := DecodeEvent(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // A mention comes as two events: both have to be the same delivery of the same chat, or the bot answers twice.
 func TestMentionAndMessageAreOneDelivery(t *testing.T) {
 	t.Parallel()
@@ -128,6 +217,11 @@ func TestDecodingNamesNothingOfAMessage(t *testing.T) {
 			t.Errorf("%s was decoded: %+v", bad, e)
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error repeats it: %v", bad, err)
+		}
+	}
+	for bad, want := range map[string]string{`{"type":1234}`: "the payload's type is a number", `{"type":?}`: "the payload is not JSON from byte 9 on"} {
+		if _, err := DecodeEvent([]byte(bad)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (c *TeamRef) UnmarshalJSON(b []byte) error {
 // (slackapi/bolt-js#1615), which may be an organisation. Where no workspace is named, the organisation has to be.
 func (in Interaction) Concerns(me Self) bool {
 	team, enterprise := cmp.Or(in.View.Installed, in.Team.ID), cmp.Or(in.Team.Enterprise, in.Enterprise)
-	if at := in.View.Installed; at != "" && string(at) == me.Enterprise {
+	if at := in.View.Installed; string(at) == me.Enterprise {
 		enterprise = at
 	}
 	return me.Concerned(in.App, team, enterprise)

@@ -42,3 +42,24 @@ func TestWhatAnInteractionIsOf(t *testing.T) {
 		}
 	}
 }
+
+func TestWhereAnInteractionIs(t *testing.T) {
+	t.Parallel()
+	click := `"user":"U1","container":{"channel_id":"C1","message_ts":"1700000002.000100"`
+	for name, c := range map[string]struct {
+		payload, thread, lane string
+	}{
+		"a message of a channel":        {`{` + click + `}}`, "1700000002.000100", "i:C1/1700000002.000100/U1"},
+		"a message of a thread":         {`{` + click + `,"thread_ts":"1700000001.000100"}}`, "1700000001.000100", "i:C1/1700000002.000100/U1"},
+		"the thread that only it names": {`{` + click + `},"message":{"thread_ts":"1700000001.000100"}}`, "1700000001.000100", "i:C1/1700000002.000100/U1"},
+		"a message of no channel":       {`{"user":"U1","message":{"ts":"1700000002.000100"}}`, "", "i:/1700000002.000100/U1"},
+		"no message":                    {`{"user":"U1","channel":"C1"}`, "", "i://U1"},
+		"a view":                        {`{"user":"U1","view":{"id":"V1"}}`, "", "v:V1"},
+	} {
+		in, err := DecodeInteraction([]byte(c.payload))
+		p, ok := in.Place(testSelf)
+		if err != nil || ok != (c.thread != "") || ok && p.Thread != c.thread || in.Lane() != c.lane {
+			t.Errorf("%s: %+v %v in lane %s, want %s in %s; %v", name, p, ok, in.Lane(), c.thread, c.lane, err)
+		}
+	}
+}
