@@ -33,12 +33,7 @@ const LookTimeout = 5 * time.Second
 
 // Tame is at most 160 characters of what a platform said, with nothing in it that a terminal obeys or hides.
 func Tame(s string) string {
-	return text.Head(strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, s), 160)
+	return text.Clip(s, 160)
 }
 
 // PublicBase is the address that a platform reaches the bot at, without a slash at its end.

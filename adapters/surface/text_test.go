@@ -2,6 +2,7 @@ package surface
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,60 @@ func TestWordsOfMarkdown(t *testing.T) {
 	for _, md := range []string{strings.Repeat("é", 5000), strings.Repeat("> ", 50_000), strings.Repeat("[", 50_000), "\xff\xfe"} {
 		if got := Words(md, 100); Width(got) > 100 || !utf8.ValidString(strings.ToValidUTF8(got, "")) {
 			t.Errorf("%d characters of %.20q", Width(got), md)
+		}
+	}
+}
+
+func TestWhatAPlatformSaysIsTame(t *testing.T) {
+	t.Parallel()
+	if got, want := Tame("no\x1b[31m\n\u202eway\u061c\U000e0041"+strings.Repeat("é", 200)), `no\u{001B}[31m ⏎ \u{202E}way\u{061C}\u{E0041}`; !strings.HasPrefix(got, want) || utf8.RuneCountInString(got) != 160 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestThePublicAddress(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "bot.example.com", "http://bot.example.com", "https://", "https://me@bot.example.com", "https://bot.example.com?a=b", "https://bot.example.com#a", "https://bot.example.com/%zz"} {
+		if got, err := PublicBase(bad); err == nil {
+			t.Errorf("%q is %q", bad, got)
+		}
+	}
+	if got, err := PublicBase("https://bot.example.com/nod/"); err != nil || got != "https://bot.example.com/nod" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// Whose word an address is by: the bot's token goes to it.
+func TestWhereFilesAreTakenFrom(t *testing.T) {
+	t.Parallel()
+	h := Hosts{Names: []string{"files.slack.com", ".discordapp.net"}, Standin: "http://127.0.0.1:1"}
+	for address, want := range map[string]bool{
+		"https://files.slack.com/a": true, "https://FILES.slack.com/a": true, "https://media.discordapp.net/a": true, "http://127.0.0.1:1/a": true,
+		"http://files.slack.com/a": false, "https://files.slack.com:8443/a": false, "https://me@files.slack.com/a": false,
+		"https://evil.files.slack.com/a": false, "https://files.slack.com.evil.test/a": false, "https://evildiscordapp.net/a": false, "https://discordapp.net/a": false,
+		"https://127.0.0.1:1/a": false, "http://127.0.0.1:2/a": false, "https:///a": false,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.Take(u); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+	if (Hosts{}).Take(&url.URL{Path: "/a"}) {
+		t.Error("without a stand-in, an address without a host is its")
+	}
+}
+
+func TestLooseStrings(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]LooseString{
+		`"a"`: "a", `17`: "17", `-1.5`: "-1.5", `0`: "0", `9`: "9", `{"id":"T1","name":"x"}`: "T1", `{"id":{"id":7}}`: "7", `{}`: "", `null`: "", `true`: "", `["a"]`: "",
+	} {
+		got := LooseString("before")
+		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want && raw != "null" {
+			t.Errorf("%s: %q, %v", raw, got, err)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/rest"
-	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -34,7 +33,7 @@ func TestDoctorsWords(t *testing.T) {
 		"unknown token": {&rest.Refusal{Status: 401, Say: "401: Unauthorized"}, "Discord does not know it (401)", token, token},
 		"busy":          {busy, "Discord says to slow down (429)", "Try again in 2s.", "Try again in 2s."},
 		"down":          {&rest.Refusal{Status: 502}, "the server answered 502, and not in Discord's form", later, later},
-		"a refusal":     {&rest.Refusal{Status: 403, Code: 50001, Say: "Missing\nAccess"}, "Discord refuses it: Missing Access (403, code 50001)", lookUp, standIn},
+		"a refusal":     {&rest.Refusal{Status: 403, Code: 50001, Say: "Missing\nAccess"}, "Discord refuses it: Missing ⏎ Access (403, code 50001)", lookUp, standIn},
 		"no form":       {&rest.Refusal{Status: 404}, "the server answered 404, and not in Discord's form", lookUp, standIn},
 		"not Discord":   {rest.ErrUnexpected, "the answer is not Discord's", network, standIn},
 		"late":          {rest.Transient(context.DeadlineExceeded), "no answer in 5s", network, standIn},
@@ -100,24 +99,6 @@ func TestDoctorHides(t *testing.T) {
 	}
 	if got := examine(discord.Config{}).hide("ab"); got != "ab" {
 		t.Error(got)
-	}
-}
-
-func TestTame(t *testing.T) {
-	for in, want := range map[string]string{
-		"Ana's server – 日本":            "Ana's server – 日本",
-		"a\x00b\nc\x1b[2Jd":            "a b c [2Jd",
-		"a\x7fb\u0085c\u009fd\u00a0e":  "a b c d\u00a0e",
-		"a\u200bb\u200fc\u2010d":       "a b c\u2010d",
-		"a\u202ab\u202ec\u202fd":       "a b c\u202fd",
-		"a\u2066b\u2069c\u206ad":       "a b c\u206ad",
-		strings.Repeat("ä", 160):       strings.Repeat("ä", 160),
-		strings.Repeat("ä", 160) + "b": strings.Repeat("ä", 160) + "…",
-		"a\u2029b\u2065c\u200ad":       "a\u2029b\u2065c\u200ad",
-	} {
-		if got := surface.Tame(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
 	}
 }
 

@@ -211,7 +211,7 @@ func TestDoctorOfTokens(t *testing.T) {
 		"no such socket":      {"apps.connections.open", `{"ok":true,"url":"ws://127.0.0.1:1/?ticket=SENTINEL-t"}`, "Slack: connection", []string{"does not open", "wss-primary"}},
 		"no socket at all":    {"apps.connections.open", `{"ok":true,"url":"ws://%zz/?ticket=SENTINEL-t"}`, "Slack: connection", []string{"does not open"}},
 		"two apps":            {"bots.info", `{"ok":true,"bot":{"id":"B1","app_id":"A2"}}`, "Slack: one app", []string{"A1", "A2"}},
-		"a card refused":      {"blocks.validate", `{"ok":false,"error":"invalid_blocks","errors":[{"pointer":"/0/text","message":"too\nlong"}]}`, "Slack: sample card", []string{"invalid_blocks", "too long at /0/text", "report"}},
+		"a card refused":      {"blocks.validate", `{"ok":false,"error":"invalid_blocks","errors":[{"pointer":"/0/text","message":"too\nlong"}]}`, "Slack: sample card", []string{"invalid_blocks", "too ⏎ long at /0/text", "report"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
