@@ -20,16 +20,14 @@ type Presented struct {
 // None reports whether there is no key.
 func (p Presented) None() bool { return p.key == "" }
 
-// Bearer is the key of a request. A header wins over the cookie even when it is wrong: a program that sends one means it.
+// Bearer is the key of a request. Such a header wins over the cookie even when it is wrong: a program that sends one means it. Another scheme, and
+// what is longer than a key, is of a proxy that asks people who they are: nginx has browsers send Basic, others send their provider's token.
 func Bearer(r *http.Request) Presented {
-	if h := r.Header.Get("Authorization"); h != "" {
-		scheme, key, _ := strings.Cut(h, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			return Presented{}
-		}
-		return Presented{key: strings.TrimSpace(key)}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || len(key) > maxKey {
+		return Browser(r)
 	}
-	return Browser(r)
+	return Presented{key: strings.TrimSpace(key)}
 }
 
 // Browser is the key of the browser's session.
