@@ -332,7 +332,7 @@ func (s *Sender) send(ctx context.Context, of turn.Session, c turn.ToolCall, d d
 		f.err = nil
 	case code == http.StatusNotFound, code == http.StatusGone:
 		f.gone = true
-	case code == http.StatusTooManyRequests, code >= 500:
+	case code == http.StatusTooManyRequests, code == http.StatusNotAcceptable, code >= 500: // Microsoft says 406 for too many
 		f.again, f.after = true, retryAfter(res.Header.Get("Retry-After"), time.Now())
 	}
 	return f

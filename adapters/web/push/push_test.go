@@ -277,6 +277,7 @@ func TestTriesAgain(t *testing.T) {
 	}{
 		"taken":               {answers: []int{201}, tries: 1, left: 1},
 		"busy":                {answers: []int{429, 201}, after: "120", tries: 2, atLeast: 2 * time.Minute, left: 1},
+		"busy, of Microsoft":  {answers: []int{406, 201}, after: "900", tries: 2, atLeast: 15 * time.Minute, left: 1},
 		"broken for a while":  {answers: []int{500, 503, 201}, tries: 3, atLeast: 6 * time.Second, left: 1},
 		"broken":              {answers: []int{500}, tries: tries, left: 1},
 		"busy for too long":   {answers: []int{429}, after: "7200", tries: 1, left: 1},
