@@ -34,11 +34,6 @@ func (d *Door) discord() *provider {
 
 // ofDiscord asks whose a token is. It came for our code, by our secret, so it is for us.
 func (d *Door) ofDiscord(ctx context.Context, token *oauth2.Token) (Person, error) {
-	down := func(why string, args ...any) *Refused {
-		r := refuse("sign_in_unavailable", sayDown, why, args...)
-		r.Down = true
-		return r
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Issuer+discordMe, nil)
 	if err != nil {
 		return Person{}, err
@@ -57,7 +52,7 @@ func (d *Door) ofDiscord(ctx context.Context, token *oauth2.Token) (Person, erro
 	}
 	err = json.NewDecoder(io.LimitReader(res.Body, maxMe)).Decode(&me)
 	switch {
-	case res.StatusCode >= http.StatusInternalServerError, res.StatusCode == http.StatusTooManyRequests:
+	case busy(res.StatusCode):
 		return Person{}, down("the provider does not say whose its token is: HTTP %d", res.StatusCode)
 	case res.StatusCode != http.StatusOK, err != nil, !snowflake.MatchString(me.ID):
 		return Person{}, refuse("sign_in_refused", sayWrong, "the provider does not say whose its token is: HTTP %d", res.StatusCode)

@@ -72,9 +72,7 @@ func (d *Door) provider(ctx context.Context) (*provider, error) {
 		d.found, d.wrong, d.tried = found, err, now
 	}
 	if d.wrong != nil {
-		r := refuse("sign_in_unavailable", sayDown, "%v", d.wrong)
-		r.Down = true
-		return nil, r
+		return nil, down("%v", d.wrong)
 	}
 	return d.found, nil
 }

@@ -121,6 +121,18 @@ func refuse(code, say, why string, args ...any) *Refused {
 	return &Refused{Code: code, Say: say, why: fmt.Sprintf(why, args...)}
 }
 
+// down is a sign-in that came to nothing because the provider does not answer.
+func down(why string, args ...any) *Refused {
+	r := refuse("sign_in_unavailable", sayDown, why, args...)
+	r.Down = true
+	return r
+}
+
+// busy reports whether a provider that answers so may do better in a while.
+func busy(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+}
+
 const (
 	sayStale = "This sign-in is no longer valid: it was used already, took longer than ten minutes, or began in another browser. Sign in again."
 	sayWrong = "The sign-in did not work: the provider's answer is not what it must be. Try again; if that does not help, the bot's log says more."
@@ -275,13 +287,13 @@ func (d *Door) exchange(ctx context.Context, p *provider, code string, f flow) (
 			r.Code, r.Say = "sign_in_stale", sayStale
 		case slices.Contains(wrongClient, failed.ErrorCode):
 			r.Code = "sign_in_client"
+		case busy(failed.Response.StatusCode):
+			r = down("%s", r.why)
 		}
 		return nil, r
 	}
 	if err != nil {
-		r := refuse("sign_in_unavailable", sayDown, "the provider gave no token: %s", surface.Tame(err.Error()))
-		r.Down = true
-		return nil, r
+		return nil, down("the provider gave no token: %s", surface.Tame(err.Error()))
 	}
 	return answer, nil
 }

@@ -265,7 +265,7 @@ func TestForgedTokens(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"access_token":"x"}`)
 		}},
-		"HTTP 500, an error without a name": {Token: func(w http.ResponseWriter) { http.Error(w, "your code was …", http.StatusInternalServerError) }},
+		"HTTP 400, an error without a name": {Token: func(w http.ResponseWriter) { http.Error(w, "your code was …", http.StatusBadRequest) }},
 	} {
 		v.p.Set(b)
 		_, err := v.signsIn(d, "ana")
@@ -360,6 +360,13 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	if log := v.log.String(); strings.Count(log, "nobody can sign in") != 1 || strings.Count(log, "answers again") != 1 {
 		t.Errorf("the log: %s", log)
 	}
+	for _, status := range []int{429, 500, 503} {
+		v.p.Set(fakeoidc.Behaviour{Token: func(w http.ResponseWriter) { http.Error(w, "your code was …", status) }})
+		_, err := v.signsIn(d, "ana")
+		v.refused(err, "sign_in_unavailable", fmt.Sprint("gave no token: HTTP ", status))
+		v.refused(d.Try(t.Context()), "sign_in_unavailable", fmt.Sprint("HTTP ", status)) // the secret was not looked at
+	}
+	v.p.Set(fakeoidc.Behaviour{})
 	v.p.Close() // between the two ends of a sign-in
 	_, err := d.Finish(t.Context(), cookie, back, v.once)
 	v.refused(err, "sign_in_unavailable", "gave no token")
