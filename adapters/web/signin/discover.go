@@ -95,6 +95,9 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 		return d.discord(), nil
 	}
 	p, err := oidc.NewProvider(oidc.ClientContext(ctx, d.Client), d.Issuer)
+	if other, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
+		return nil, errors.New("its document is of the issuer " + surface.Tame(other.Discovered))
+	}
 	if err != nil {
 		return nil, errors.New(surface.Tame(err.Error()))
 	}

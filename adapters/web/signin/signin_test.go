@@ -379,12 +379,13 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	if _, _, err := w.door(nil).Begin(gone, "/"); err != nil {
 		t.Error(err)
 	}
+	const entra = "https://login.microsoftonline.com/8f14e45f-ceea-467f-a9a3-6f1d2c8e0b57/v2.0"
 	for why, change := range map[string]func(map[string]any){
-		"did not match the issuer": func(d map[string]any) { d["issuer"] = "https://evil.example" },
-		"an address without TLS":   func(d map[string]any) { d["token_endpoint"] = "http://login.example.org/token" },
-		"address without TLS":      func(d map[string]any) { d["authorization_endpoint"] = "javascript:alert(1)" },
-		"without TLS, or none":     func(d map[string]any) { delete(d, "jwks_uri") },
-		"does not know PKCE":       func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} },
+		"of the issuer " + entra: func(d map[string]any) { d["issuer"] = entra }, // whole: it is what has to be configured
+		"an address without TLS": func(d map[string]any) { d["token_endpoint"] = "http://login.example.org/token" },
+		"address without TLS":    func(d map[string]any) { d["authorization_endpoint"] = "javascript:alert(1)" },
+		"without TLS, or none":   func(d map[string]any) { delete(d, "jwks_uri") },
+		"does not know PKCE":     func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} },
 	} {
 		w.p.Set(fakeoidc.Behaviour{Document: change})
 		v.refused(w.door(nil).Check(t.Context()), "sign_in_unavailable", why)
