@@ -50,8 +50,9 @@ const (
 	// maxSkew is how far a token may be from our clock. Entra dates its tokens five minutes back.
 	maxSkew     = 10 * time.Minute
 	maxSubject  = 255 // https://openid.net/specs/openid-connect-core-1_0.html#IDToken
-	maxGroups   = 200 // more is no list of what somebody may do; Entra stops there, too
+	maxGroups   = 200 // more is no list of what somebody may do
 	claimEmail  = "email"
+	google      = "https://accounts.google.com"
 	sealedState = "nod web sign-in"
 )
 
@@ -339,7 +340,9 @@ func (d *Door) person(token *oidc.IDToken) (Person, error) {
 	}
 	text := func(name string) string { s, _ := claims[name].(string); return strings.TrimSpace(s) }
 	mail := strings.ToLower(text(claimEmail))
-	if claims["email_verified"] != true {
+	// Google verified an address once; of those that others give out it knows whose they are now only within their organisation (hd):
+	// https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+	if claims["email_verified"] != true || d.Issuer == google && text("hd") == "" && !strings.HasSuffix(mail, "@gmail.com") {
 		mail = ""
 	}
 	subject, _ := claims[d.Claim].(string)
@@ -357,11 +360,11 @@ func (d *Door) person(token *oidc.IDToken) (Person, error) {
 		}
 		return Person{Key: subject, Place: team, Names: names}, nil
 	}
-	groups := d.groups(claims[d.GroupsClaim])
+	groups := d.groups(claims)
 	_, domain, _ := strings.Cut(mail, "@")
 	switch {
 	case len(d.Groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(d.Groups, g) }):
-		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in who is in none of web.oidc.groups")
+		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in who is in none of web.oidc.groups: the ID token has %d in its claim %s", len(groups), d.GroupsClaim)
 	case len(d.Domains) > 0 && !slices.ContainsFunc(d.Domains, func(x string) bool { return domain != "" && strings.EqualFold(x, domain) }):
 		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in without a verified e-mail address in one of web.oidc.domains")
 	}
@@ -369,11 +372,14 @@ func (d *Door) person(token *oidc.IDToken) (Person, error) {
 	return Person{Key: subject + "@" + issuer, Groups: groups, Names: names}, nil
 }
 
-// groups are those of a claim: a list of texts, or one.
-func (d *Door) groups(claim any) (out []string) {
-	list, ok := claim.([]any)
+// groups are those of their claim: a list of texts, or one.
+func (d *Door) groups(claims map[string]any) (out []string) {
+	if elsewhere, _ := claims["_claim_names"].(map[string]any); elsewhere[d.GroupsClaim] != nil { // of more than 200 Entra names none
+		d.Logger.Warn("somebody who signed in is in more groups than the provider's token has room for, so none counts: have it name only those that are assigned to nod")
+	}
+	list, ok := claims[d.GroupsClaim].([]any)
 	if !ok {
-		list = []any{claim}
+		list = []any{claims[d.GroupsClaim]}
 	}
 	for _, g := range list {
 		if s, ok := g.(string); ok && s != "" && len(s) <= maxSubject {
