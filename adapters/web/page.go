@@ -157,13 +157,13 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 // shell writes a page, or the door before it.
 func (s *Server) shell(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if s.ledOn(w, r) {
+			return
+		}
 		d := pageData{Chat: r.PathValue("chat"), Page: map[string]string{pageSettings: "settings", pageInbox: "inbox"}[name]}
 		key := session.Browser(r)
 		p, err := s.sessions.Who(r.Context(), key)
 		switch {
-		case key.None() && r.Header.Get("Sec-Fetch-Site") == "cross-site":
-			// Another site's link comes without the cookie, which is Strict. A page of ours leads on with it, as after signing in (getSignedIn).
-			s.page.write(w, http.StatusOK, pageVouched, pageData{To: r.URL.RequestURI()})
 		case errors.Is(err, session.Unauthorized):
 			if !key.None() {
 				d.Problem = saySessionEnded
@@ -186,6 +186,16 @@ func (s *Server) shell(name string) http.HandlerFunc {
 			s.page.write(w, http.StatusOK, name, d)
 		}
 	}
+}
+
+// ledOn answers another site's link: it comes without the cookie, which is Strict, and a page of ours leads on with it, as after signing in
+// (getSignedIn).
+func (s *Server) ledOn(w http.ResponseWriter, r *http.Request) bool {
+	if r.Header.Get("Sec-Fetch-Site") != "cross-site" || !session.Browser(r).None() {
+		return false
+	}
+	s.page.write(w, http.StatusOK, pageVouched, pageData{To: r.URL.RequestURI()})
+	return true
 }
 
 // landing is the page that somebody wanted who had to sign in first.

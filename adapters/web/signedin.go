@@ -64,6 +64,15 @@ func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
 // notSignedIn shows why, and logs more.
 func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request, d pageData, err error) {
 	if no, ok := errors.AsType[*signin.Refused](err); ok {
+		if no.Code == "sign_in_stale" { // perhaps they went back, or another tab was first
+			if s.ledOn(w, r) {
+				return
+			}
+			if _, err := s.sessions.Who(r.Context(), session.Browser(r)); err == nil {
+				http.Redirect(w, r, "/", http.StatusSeeOther)
+				return
+			}
+		}
 		status := http.StatusForbidden
 		if no.Down {
 			status = http.StatusServiceUnavailable

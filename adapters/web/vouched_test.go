@@ -345,6 +345,42 @@ func TestASignInThatFails(t *testing.T) {
 	}
 }
 
+// Whoever went back to the provider, or signed in in two tabs at once, is signed in: a return that counts no more takes them to the page. From
+// the provider the browser comes without the session's cookie, so a page of ours is between.
+func TestASignInThatIsOverLeadsWhoIsSignedInOn(t *testing.T) {
+	m := atCompany(t, nil)
+	comes := func(site, path string, cookies ...*http.Cookie) (*http.Response, string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Host = outside
+		r.Header.Set("X-Forwarded-Proto", "https")
+		r.Header.Set("Sec-Fetch-Site", site)
+		for _, k := range cookies {
+			r.AddCookie(k)
+		}
+		w := httptest.NewRecorder()
+		m.s.Handler().ServeHTTP(w, r)
+		return w.Result(), html.UnescapeString(w.Body.String())
+	}
+	first, _ := m.returns("/signin", "ana")
+	second, flow := m.returns("/signin", "ana") // whose cookie the browser keeps
+	res, _ := comes("cross-site", second, flow)
+	session := cookieNamed(res, "__Host-nod_session")
+	for _, back := range []struct {
+		to      string
+		cookies []*http.Cookie
+	}{{first, []*http.Cookie{flow}}, {first, nil}, {second, nil}, {second, []*http.Cookie{flow}}} {
+		if res, body := comes("cross-site", back.to, back.cookies...); res.StatusCode != http.StatusOK || !strings.Contains(body, `content="0; url=`+back.to+`"`) {
+			t.Errorf("from the provider: %d %s", res.StatusCode, body)
+		}
+		if res, _ := comes("same-origin", back.to, append(back.cookies, session)...); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" {
+			t.Errorf("who is signed in comes to %d %s", res.StatusCode, res.Header.Get("Location"))
+		}
+		if res, body := comes("same-origin", back.to, back.cookies...); res.StatusCode != http.StatusForbidden || !strings.Contains(body, "This sign-in is no longer valid") {
+			t.Errorf("who is not: %d %s", res.StatusCode, body)
+		}
+	}
+}
+
 // A name that the provider gives is shown unless it is somebody else's here.
 func TestNamesThatAProviderGives(t *testing.T) {
 	m := atCompany(t, func(c *Config) { c.SessionKeys = []session.Key{{Name: "ben", Key: doorKey}} })
