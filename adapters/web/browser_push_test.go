@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -139,6 +141,35 @@ func TestPageIsNotifiedWhileClosed(t *testing.T) {
 	const words = `document.getElementById("bell").innerText`
 	until(t, ctx, words+` === "This device is notified, also when the page is closed"`)
 	shoot(t, ctx, "push-on")
+	// The browser may take another address, and tells its worker alone.
+	targets, err := chromedp.Targets(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(targets, func(x *target.Info) bool { return x.Type == "service_worker" })
+	if i < 0 {
+		t.Fatal("no worker runs")
+	}
+	worker, leave := chromedp.NewContext(ctx, chromedp.WithTargetID(targets[i].TargetID))
+	defer leave()
+	was := d
+	d = service.Subscribe(key)
+	if _, err := chromedp.Run(worker, chromedp.Evaluate[bool](fmt.Sprintf(`(async () => {
+		PushManager.prototype.subscribe = async o => { if (!o.userVisibleOnly || o.applicationServerKey !== %q) throw new Error("refused"); return { endpoint: %q, keys: { p256dh: %q, auth: %q } }; };
+		let work;
+		dispatchEvent(Object.assign(new Event("pushsubscriptionchange"), { waitUntil: p => { work = p; } }));
+		await work;
+		return true;
+	})()`, key, d.Endpoint, d.P256dh, d.Auth), chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatal(err)
+	}
+	if n := kept(); n != 1 {
+		t.Errorf("the new address is kept %d times", n)
+	}
+	d = was
+	if n := kept(); n != 0 {
+		t.Errorf("the old address is kept %d times", n)
+	}
 	pushes(second, "/inbox")
 	pushes(second, "/c/elsewhere")
 	shown(one)

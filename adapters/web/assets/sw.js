@@ -7,6 +7,13 @@ addEventListener("notificationclick", e => {
   e.notification.close();
   e.waitUntil(open(e.notification.data));
 });
+// The browser may give itself another address while no page is there that would say so (bell.js).
+addEventListener("pushsubscriptionchange", e => e.waitUntil((async () => {
+  const { key } = await (await fetch("/api/v1/push")).json();
+  if (!key) return; // the session is over
+  const device = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  await fetch("/api/v1/push", { method: "POST", body: JSON.stringify(device) });
+})()));
 
 // Pages that the browser keeps to go back to are not among these, as they would be among those that are not ours to control.
 const windows = () => clients.matchAll({ type: "window" });
