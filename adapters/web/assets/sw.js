@@ -28,9 +28,9 @@ async function show(m) {
   await settle(m.tag);
 }
 
-// settle takes away what is answered by now. What has just come may not be in the list yet.
+// settle takes away what is answered by now. What has just come may not be in the list yet. The next to be shown waits for it, so not for long.
 async function settle(fresh) {
-  const answer = await fetch("/api/v1/inbox").catch(() => null), now = answer && answer.ok ? await answer.json() : { more: 1 };
+  const answer = await fetch("/api/v1/inbox", { signal: AbortSignal.timeout(3000) }).catch(() => null), now = answer && answer.ok ? await answer.json() : { more: 1 };
   if (now.more) return;
   const waits = new Set([fresh, ...now.asks.map(a => a.request_id)]);
   for (const n of await registration.getNotifications()) if (!waits.has(n.tag)) n.close();
