@@ -16,7 +16,7 @@ import (
 const (
 	bodyTimeout    = 30 * time.Second // for what a client still sends after its headers
 	headerTimeout  = 10 * time.Second // a client that never finishes its headers holds a connection no longer
-	idleTimeout    = 2 * time.Minute
+	idleTimeout    = 11 * time.Minute // longer than load balancers keep a connection: what they send on one that closes is lost
 	maxHeaderBytes = 64 << 10
 )
 

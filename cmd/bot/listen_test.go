@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -40,6 +41,51 @@ func get(url string) (string, error) {
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
 	return string(b), err
+}
+
+// pipes is a listener within this process, whose clock a test may own.
+type pipes struct {
+	net.Listener
+	conns chan net.Conn
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { return nil }
+
+// Google's load balancers keep a connection for ten minutes, and lose what they send on one that is closed meanwhile.
+func TestServeHTTPKeepsConnectionsLongerThanProxiesDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ln, dials := pipes{conns: make(chan net.Conn, 10)}, 0
+		go func() {
+			_ = serveHTTP(t.Context(), ln, http.NotFoundHandler(), time.Second, nil, slog.New(slog.DiscardHandler))
+		}()
+		proxy := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			ln.conns <- ours
+			dials++
+			return theirs, nil
+		}}
+		for range 2 {
+			r, err := (&http.Client{Transport: proxy}).Get("http://nod.example.org/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			r.Body.Close()
+			time.Sleep(10 * time.Minute) //nolint:forbidigo // of the bubble
+		}
+		if dials != 1 {
+			t.Errorf("%d connections", dials)
+		}
+		close(ln.conns)
+		proxy.CloseIdleConnections()
+	})
 }
 
 // A request that runs when the stop comes is answered; afterwards nothing is.
