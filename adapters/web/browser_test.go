@@ -396,15 +396,19 @@ func TestPageOpensALongChat(t *testing.T) {
 }
 
 // A proxy refuses while a replica starts, and a browser's stream that is refused never comes back by itself: the page does, with what came meanwhile.
-// Only a session that has ended is said to have.
+// Only a session that has ended is said to have: here, or with a proxy that asks people who they are.
 func TestPageComesBackAfterARefusal(t *testing.T) {
-	for page, of := range map[string]struct{ stream, says, shown string }{
-		"chat":  {"/events", "#link", ".ask"},
-		"inbox": {"/inbox/events", "#count", "#asks .ask"},
+	for page, of := range map[string]struct {
+		stream, says, shown string
+		proxy               bool
+	}{
+		"chat":  {"/events", "#link", ".ask", false},
+		"inbox": {"/inbox/events", "#count", "#asks .ask", false},
+		"proxy": {"/events", "#link", ".ask", true},
 	} {
 		t.Run(page, func(t *testing.T) {
 			var mu sync.Mutex
-			down, refused := false, make(chan bool, 100)
+			down, away, refused := false, false, make(chan bool, 100)
 			life, cut := context.WithCancel(t.Context())
 			restart := func(is bool) {
 				mu.Lock()
@@ -416,8 +420,12 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 			ctx, b, s := browserPast(t, chromium.Open, func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					mu.Lock()
-					is, until := down, life
+					is, leads, until := down, away, life
 					mu.Unlock()
+					if leads {
+						http.Redirect(w, r, "https://login.example.org/", http.StatusFound)
+						return
+					}
 					if is {
 						http.Error(w, "Bad Gateway", http.StatusBadGateway)
 						if strings.HasSuffix(r.URL.Path, of.stream) {
@@ -450,9 +458,15 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 			b.asksThere(t, webChat(id), "write hello to notes.txt")
 			restart(false)
 			until(t, ctx, `!!document.querySelector("`+of.shown+`") && document.querySelector("`+of.says+`").textContent !== "Reconnecting…"`)
-			b.mu.Lock()
-			clear(b.sessions)
-			b.mu.Unlock()
+			if of.proxy {
+				mu.Lock()
+				away = true
+				mu.Unlock()
+			} else {
+				b.mu.Lock()
+				clear(b.sessions)
+				b.mu.Unlock()
+			}
 			restart(false)
 			until(t, ctx, `document.querySelector("`+of.says+`").textContent.startsWith("Your session has ended")`)
 		})

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -145,6 +146,20 @@ func TestDevicesAreSubscriptions(t *testing.T) {
 // The worker is served for all of the page, and what the page may load is no more than it needs.
 func TestWorkerIsServed(t *testing.T) {
 	_, _, c := serve(t, nil)
+	ana := c.cookie(url.Values{"name": {"Ana"}})
+	for _, path := range []string{"/", "/inbox"} { // a browser asks for a manifest without cookies, and a proxy that wants some refuses it: there is no app then
+		r := c.request("GET", path, nil)
+		r.AddCookie(ana)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if !strings.Contains(string(page), `<link rel="manifest" crossorigin="use-credentials" href="/assets/app.webmanifest?`) {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
 	for path, kind := range map[string]string{"/sw.js": "text/javascript", "/assets/app.webmanifest": "application/manifest+json", "/assets/bell.js": "text/javascript"} {
 		res, err := http.DefaultClient.Do(c.request("GET", path, nil))
 		if err != nil {

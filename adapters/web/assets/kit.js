@@ -26,11 +26,12 @@ const kit = (() => {
     const [kind, body] = data instanceof Blob ? ["application/octet-stream", data] : ["application/json", JSON.stringify(data)];
     let res;
     try {
-      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": kind } : {}, body });
+      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": kind } : {}, body, redirect: "manual" });
     } catch { throw { code: "offline", message: W.failed }; }
+    const status = res.type === "opaqueredirect" ? 401 : res.status; // nod leads nowhere: a proxy does, to where one signs in
     let out = {};
     try { out = await res.json(); } catch { /* said below */ }
-    if (!res.ok) throw { status: res.status, code: "failed", message: res.status === 413 ? W.big : W.failed, ...out.error, ...(res.status === 401 && { message: W.gone }) };
+    if (!res.ok) throw { status, code: "failed", message: status === 413 ? W.big : W.failed, ...out.error, ...(status === 401 && { message: W.gone }) };
     return out;
   }
   // Without HTTP/2 a browser has six connections to us for all its tabs, and each stream keeps one.
