@@ -219,7 +219,11 @@ func (d *Door) Begin(ctx context.Context, to string) (address, cookie string, er
 	nonce := make([]byte, d.sealer.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
 	cookie = base64.RawURLEncoding.EncodeToString(d.sealer.Seal(nonce, nonce, b, []byte(d.id)))
-	return p.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), cookie, nil
+	with := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if d.Issuer == google && len(d.Domains) == 1 { // else it sends whoever is there with another account back with that one, each time
+		with = append(with, oauth2.SetAuthURLParam("hd", d.Domains[0]))
+	}
+	return p.oauth.AuthCodeURL(f.State, with...), cookie, nil
 }
 
 // open reads a cookie that Begin made; false for all others.

@@ -357,12 +357,20 @@ func TestWhoMaySignIn(t *testing.T) {
 		{"ana@example.org", "example.org", ""}, {"ana@gmail.com", "", ""}, {"left@example.org", "", "web.oidc.domains"}, {"left@notgmail.com", "", "web.oidc.domains"},
 	} {
 		google.Person("x", map[string]any{"email": x.mail, "email_verified": true, "hd": x.of})
-		_, err := v.signsIn(v.door(func(c *signin.Config) { c.Domains = []string{"example.org", "gmail.com", "notgmail.com"} }), "x")
+		d := v.door(func(c *signin.Config) { c.Domains = []string{"example.org", "gmail.com", "notgmail.com"} })
+		if address, _, err := d.Begin(t.Context(), "/"); err != nil || strings.Contains(address, "hd=") {
+			t.Errorf("%s, %v", address, err)
+		}
+		_, err := v.signsIn(d, "x")
 		if x.refuse != "" {
 			v.refused(err, "sign_in_not_allowed", x.refuse)
 		} else if err != nil {
 			t.Errorf("%s: %v", x.mail, err)
 		}
+	}
+	// Google is told whose account it has to be.
+	if address, _, err := v.door(domains).Begin(t.Context(), "/"); err != nil || !strings.Contains(address, "&hd=Example.org&") {
+		t.Errorf("%s, %v", address, err)
 	}
 }
 
