@@ -200,7 +200,7 @@ func TestSigningOutAtTheProvider(t *testing.T) {
 	if _, page := m.get("/", session); strings.Contains(page, at) {
 		t.Errorf("who is signed in is asked whether they are somebody else: %s", page)
 	}
-	for _, end = range []any{nil, "", "http://login.example.org/logout", "javascript:alert(1)"} {
+	for _, end = range []any{nil, "", "http://login.example.org/logout", "javascript:alert(1)", "https://acme.okta.com/oauth2/v1/logout", "https://login.example.org/oauth2/default/v1/logout"} {
 		m.anew(signin.Doors{m.door(nil)})
 		if m.comes("/signin", "ana"); strings.Contains(door(), at) {
 			t.Errorf("it leads to %v", end)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -119,7 +120,7 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 	if len(says.PKCE) > 0 && !slices.Contains(says.PKCE, "S256") { // some that have it do not say so
 		return nil, errors.New("it does not know PKCE with S256")
 	}
-	if !safe(says.End) {
+	if !safe(says.End) || strings.HasSuffix(says.End, "/v1/logout") { // Okta's, which lets nobody out without their token
 		says.End = ""
 	}
 	at.AuthStyle = oauth2.AuthStyleInHeader // as the standard has it where nothing is said
