@@ -50,7 +50,6 @@ const (
 	// maxSkew is how far a token may be from our clock. Entra dates its tokens five minutes back.
 	maxSkew     = 10 * time.Minute
 	maxSubject  = 255 // https://openid.net/specs/openid-connect-core-1_0.html#IDToken
-	maxGroups   = 200 // more is no list of what somebody may do
 	claimEmail  = "email"
 	google      = "https://accounts.google.com"
 	sealedState = "nod web sign-in"
@@ -389,10 +388,6 @@ func (d *Door) groups(claims map[string]any) (out []string) {
 		if s, ok := g.(string); ok && s != "" && len(s) <= maxSubject {
 			out = append(out, s)
 		}
-	}
-	if len(out) > maxGroups {
-		d.Logger.Warn("somebody who signed in has too many groups: only the first count", "groups", len(out), "counted", maxGroups)
-		out = out[:maxGroups]
 	}
 	return out
 }
