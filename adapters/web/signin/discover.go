@@ -30,22 +30,15 @@ type provider struct {
 
 // SignOut is where somebody signs out at the provider, and that page's host. They are empty where it names none, and until its document is there:
 // nobody waits for it. https://openid.net/specs/openid-connect-rpinitiated-1_0.html
-func (d *Door) SignOut() (address, host string) {
+func (d *Door) SignOut() (address, of string) {
 	if !d.mu.TryLock() { // it is being looked up
 		return "", ""
 	}
 	defer d.mu.Unlock()
-	if d.found == nil || d.found.leave == "" {
-		return "", ""
+	if d.found != nil {
+		address = d.found.leave
 	}
-	u, err := url.Parse(d.found.leave)
-	if err != nil {
-		return "", ""
-	}
-	q := u.Query()
-	q.Set("client_id", d.ClientID) // and no id_token_hint: tokens are not kept, so the provider asks whether that is meant
-	u.RawQuery = q.Encode()
-	return u.String(), u.Hostname()
+	return address, host(address)
 }
 
 // Check reports why nobody could sign in now.
@@ -120,8 +113,12 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 	if len(says.PKCE) > 0 && !slices.Contains(says.PKCE, "S256") { // some that have it do not say so
 		return nil, errors.New("it does not know PKCE with S256")
 	}
-	if !safe(says.End) || strings.HasSuffix(says.End, "/v1/logout") { // Okta's, which lets nobody out without their token
-		says.End = ""
+	leave := ""
+	if u, err := url.Parse(says.End); err == nil && safe(says.End) && !strings.HasSuffix(u.Path, "/v1/logout") { // Okta's lets nobody out without their token
+		q := u.Query()
+		q.Set("client_id", d.ClientID) // and no id_token_hint: tokens are not kept, so the provider asks whether that is meant
+		u.RawQuery = q.Encode()
+		leave = u.String()
 	}
 	at.AuthStyle = oauth2.AuthStyleInHeader // as the standard has it where nothing is said
 	if len(says.By) > 0 && !slices.Contains(says.By, "client_secret_basic") {
@@ -135,7 +132,7 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 		oauth: oauth2.Config{ClientID: d.ClientID, ClientSecret: d.ClientSecret, Endpoint: at, RedirectURL: d.Return(), Scopes: scopes},
 		// The library takes no algorithm but those with a public key, whatever the document says.
 		verifier: p.Verifier(&oidc.Config{ClientID: d.ClientID, Now: d.Now}),
-		leave:    says.End,
+		leave:    leave,
 	}, nil
 }
 

@@ -178,17 +178,14 @@ func New(c Config) (*Door, error) {
 func (d *Door) ID() string { return d.id }
 
 // Provider is where it leads, as people know it: the host of its issuer.
-func (d *Door) Provider() string {
-	u, err := url.Parse(d.Issuer)
-	if err != nil {
-		return d.Issuer
-	}
-	return u.Hostname()
-}
+func (d *Door) Provider() string { return host(d.Issuer) }
 
 // Host is the page's, without a port.
-func (d *Door) Host() string {
-	u, err := url.Parse(d.Page)
+func (d *Door) Host() string { return host(d.Page) }
+
+// host is empty for what is no address.
+func host(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
