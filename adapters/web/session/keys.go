@@ -77,14 +77,6 @@ func (ring keyring) find(key string) (found configuredKey) {
 	return found
 }
 
-// openerOf finds the key that a session remembers, or the zero one.
-func (ring keyring) openerOf(x stored) configuredKey {
-	if i := slices.IndexFunc(ring, func(k configuredKey) bool { return k.opener == x.Opener }); i >= 0 {
-		return ring[i]
-	}
-	return configuredKey{}
-}
-
 // HasKeys reports whether there is a configured key.
 func (s *Sessions) HasKeys() bool { return len(s.keys) > 0 }
 

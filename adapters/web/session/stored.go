@@ -73,8 +73,7 @@ func (s *Sessions) lives(x stored) bool {
 	case len(s.Doors) > 0 && x.user().SelfNamed(): // whoever opened it before there was a provider
 		return false
 	case x.Admin, x.Opener != "" && x.Opener != noOpener:
-		k := s.keys.openerOf(x)
-		return k.opener != "" && (!x.Admin || k.admin)
+		return x.Opener != "" && slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.opener == x.Opener && (!x.Admin || k.admin) })
 	}
 	return x.Opener != noOpener || !s.NeedsKey()
 }

@@ -8,13 +8,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/signin"
-	"github.com/nodhq/nod/core/agent/groups"
 	"github.com/nodhq/nod/core/chat"
-)
-
-var (
-	_ groups.Groups = (*Sessions)(nil)
-	_ groups.Names  = (*Sessions)(nil)
 )
 
 // vouchedFor is what a provider said of somebody, as it is stored.
