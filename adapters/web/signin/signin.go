@@ -304,40 +304,35 @@ func (d *Door) identify(ctx context.Context, p *provider, answer *oauth2.Token, 
 	if d.Platform == Discord {
 		return d.ofDiscord(ctx, answer)
 	}
-	token, err := d.verify(oidc.ClientContext(ctx, d.Client), p, answer, f)
+	claims, err := d.verify(oidc.ClientContext(ctx, d.Client), p, answer, f)
 	if err != nil {
 		return Person{}, err
 	}
-	return d.person(token)
+	return d.person(claims)
 }
 
-// verify checks everything about an ID token.
-func (d *Door) verify(ctx context.Context, p *provider, answer *oauth2.Token, f flow) (*oidc.IDToken, error) {
+// verify checks everything about an ID token, and reads it.
+func (d *Door) verify(ctx context.Context, p *provider, answer *oauth2.Token, f flow) (claims map[string]any, err error) {
 	raw, _ := answer.Extra("id_token").(string)
 	token, err := p.verifier.Verify(ctx, raw)
-	if err != nil {
+	if err == nil {
+		err = token.Claims(&claims)
+	}
+	switch by := claims["azp"]; {
+	case err != nil:
 		return nil, refuse("sign_in_refused", sayWrong, "the provider's token does not hold: %s", surface.Tame(err.Error()))
-	}
-	var more struct {
-		For string `json:"azp"`
-	}
-	switch err := token.Claims(&more); {
-	case err != nil, more.For != "" && more.For != d.ClientID, more.For == "" && len(token.Audience) > 1:
+	case by != nil && by != d.ClientID, by == nil && len(token.Audience) > 1:
 		return nil, refuse("sign_in_refused", sayWrong, "the token is for somebody else, too")
 	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(f.Nonce)) != 1:
 		return nil, refuse("sign_in_refused", sayWrong, "the token's nonce is not the one of this sign-in")
 	case d.Now().Sub(token.IssuedAt).Abs() > maxSkew:
 		return nil, refuse("sign_in_refused", sayWrong, "the token was issued more than %s from now: whose clock is wrong?", maxSkew)
 	}
-	return token, nil
+	return claims, nil
 }
 
-// person reads a token that holds.
-func (d *Door) person(token *oidc.IDToken) (Person, error) {
-	var claims map[string]any
-	if err := token.Claims(&claims); err != nil {
-		return Person{}, refuse("sign_in_refused", sayWrong, "the token's claims cannot be read")
-	}
+// person reads the claims of a token that holds.
+func (d *Door) person(claims map[string]any) (Person, error) {
 	text := func(name string) string { s, _ := claims[name].(string); return strings.TrimSpace(s) }
 	mail := strings.ToLower(text(claimEmail))
 	// Google verified an address once; of those that others give out it knows whose they are now only within their organisation (hd):

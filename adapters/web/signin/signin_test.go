@@ -266,6 +266,7 @@ func TestForgedTokens(t *testing.T) {
 		`expected audience "nod"`:        claim("aud", "another-client"),
 		"the token is for somebody else": claim("aud", []string{"nod", "another-client"}),
 		"is for somebody else, too":      claim("azp", "another-client"),
+		"for somebody else, too":         claim("azp", []string{"nod"}),
 		"issued by a different provider": claim("iss", "https://evil.example"),
 		"token is expired":               claim("exp", in(-time.Minute)),
 		"token is expired (Token Expiry": claim("exp", nil),
