@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/adapters/web/signin"
@@ -94,9 +95,12 @@ func (s *Server) flowCookie(value string, age int) *http.Cookie {
 	return c
 }
 
-// Groups and GroupName are [session.Sessions]': this surface says them of its people.
+// Groups are [session.Sessions]': this surface says them of its people.
 func (s *Server) Groups(ctx context.Context, in chat.ID, u chat.User) ([]chat.User, error) {
 	return s.sessions.Groups(ctx, in, u)
 }
 
-func (s *Server) GroupName(in chat.ID, u chat.User) string { return s.sessions.GroupName(in, u) }
+// GroupName is as it is configured.
+func (s *Server) GroupName(_ chat.ID, u chat.User) string {
+	return strings.TrimPrefix(u.Key, chat.GroupPrefix)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/signin"
@@ -77,9 +76,4 @@ func (s *Sessions) Groups(ctx context.Context, _ chat.ID, u chat.User) (of []cha
 		of = append(of, chat.User{Platform: Platform, Key: chat.GroupPrefix + g})
 	}
 	return of, nil
-}
-
-// GroupName is as it is configured.
-func (s *Sessions) GroupName(_ chat.ID, u chat.User) string {
-	return strings.TrimPrefix(u.Key, chat.GroupPrefix)
 }
