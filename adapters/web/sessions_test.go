@@ -67,19 +67,19 @@ func TestAnAdminsKeyIsNoCookie(t *testing.T) {
 	req.AddCookie(&http.Cookie{Name: "nod_session", Value: masterKey})
 	c.failed(req, http.StatusUnauthorized, "unauthorized")
 	// Behind TLS the cookie goes to no other port, and no other host can set it.
-	far := c.request("POST", "/session", "key="+masterKey)
-	far.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	far.Header.Set("X-Forwarded-Proto", "https")
 	_, _, c = serve(t, func(c *Config) { c.SessionKeys = []session.Key{{Key: doorKey}} })
-	far.URL.Host = strings.TrimPrefix(c.url, "http://")
-	far.Host = ""
-	res, err := http.DefaultTransport.RoundTrip(far)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if got := res.Header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-") || !strings.Contains(got, "Secure") {
-		t.Errorf("behind TLS the cookie is %q", got)
+	for _, proto := range []string{"https", "https, http"} { // the second of two proxies
+		far := c.request("POST", "/session", "key="+masterKey)
+		far.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		far.Header.Set("X-Forwarded-Proto", proto)
+		res, err := http.DefaultTransport.RoundTrip(far)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if got := res.Header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-") || !strings.Contains(got, "Secure") {
+			t.Errorf("behind TLS the cookie is %q", got)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func SetCookie(w http.ResponseWriter, r *http.Request, key string, age int) {
 }
 
 func overTLS(r *http.Request) bool {
-	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	return r.TLS != nil || strings.HasPrefix(r.Header.Get("X-Forwarded-Proto"), "https") // of several proxies the first is the browser's
 }
 
 func cookieOf(r *http.Request) string {
