@@ -145,7 +145,7 @@ func TestSigningInByAProvider(t *testing.T) {
 		t.Errorf("the door: %s", door)
 	}
 	res, _ := m.get("/signin")
-	if k := cookieNamed(res, "__Host-nod_signin"); !k.HttpOnly || !k.Secure || k.SameSite != http.SameSiteLaxMode || k.MaxAge != 600 || k.Path != "/" {
+	if k := cookieNamed(res, "__Host-nod_signin"); !k.HttpOnly || !k.Secure || k.SameSite != http.SameSiteLaxMode || k.MaxAge != 3600 || k.Path != "/" {
 		t.Errorf("the cookie of a sign-in on its way: %v", k)
 	}
 	session, to := m.comes("/signin", "ana")

@@ -40,8 +40,8 @@ import (
 	"github.com/nodhq/nod/adapters/web/stretch"
 )
 
-// Life is how long a sign-in may take, from one end to the other.
-const Life = 10 * time.Minute
+// Life is how long a sign-in may take, from one end to the other: somebody may have to reset a password there, or to set up a second factor.
+const Life = time.Hour
 
 // PathReturn is below the page where the provider sends people back to.
 const PathReturn = "/signin/callback"
@@ -134,7 +134,7 @@ func busy(status int) bool {
 }
 
 const (
-	sayStale = "This sign-in is no longer valid: it was used already, took longer than ten minutes, or began in another browser. Sign in again."
+	sayStale = "This sign-in is no longer valid: it was used already, took longer than an hour, or began in another browser. Sign in again."
 	sayWrong = "The sign-in did not work: the provider's answer is not what it must be. Try again; if that does not help, the bot's log says more."
 	sayNot   = "You are who you say, but you may not use this bot. Ask whoever runs it."
 )
