@@ -361,7 +361,7 @@ func (d *Door) person(claims map[string]any) (Person, error) {
 	case len(d.Groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(d.Groups, g) }):
 		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in who is in none of web.oidc.groups: the ID token has %d in its claim %s", len(groups), d.GroupsClaim)
 	case len(d.Domains) > 0 && !slices.ContainsFunc(d.Domains, func(x string) bool { return domain != "" && strings.EqualFold(x, domain) }):
-		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in without a verified e-mail address in one of web.oidc.domains")
+		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in without a verified e-mail address in one of web.oidc.domains: the ID token has one in %q", surface.Tame(domain))
 	}
 	_, issuer, _ := strings.Cut(d.Issuer, "://")
 	return Person{Key: subject + "@" + issuer, Groups: groups, Names: names}, nil

@@ -348,6 +348,8 @@ func TestWhoMaySignIn(t *testing.T) {
 			v.refused(err, "sign_in_not_allowed", x.refuse)
 			if strings.HasSuffix(x.refuse, "groups") { // so that whoever runs nod sees whether the provider sends any
 				v.refused(err, "sign_in_not_allowed", fmt.Sprintf("%d in its claim groups", map[string]int{"evil": 1}[x.who]))
+			} else {
+				v.refused(err, "sign_in_not_allowed", fmt.Sprintf("has one in %q", map[string]string{"evil": "example.org.evil.example", "twice": "evil.example@example.org"}[x.who]))
 			}
 		}
 	}
