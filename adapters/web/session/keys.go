@@ -110,10 +110,8 @@ func (s *Sessions) opener(key string) (configuredKey, error) {
 	}
 	by, err := s.configured(key)
 	switch {
-	case err != nil, by.opener != "":
+	case err != nil, by.opener != "", !s.NeedsKey():
 		return by, err
-	case !s.NeedsKey():
-		return by, nil
 	case key == "":
 		return by, Refused{http.StatusUnauthorized, "unauthorized", "Opening a session here needs one of the configured keys (web.session_keys)."}
 	}
