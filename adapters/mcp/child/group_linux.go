@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 
@@ -18,5 +19,11 @@ func waitAndEndGroup(cmd *exec.Cmd) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	killGroup(cmd.Process.Pid)
-	return cmd.Wait()
+	err := cmd.Wait()
+	// In a container nod is the first process, which inherits what lost its parent. Nobody waits for this: one that became another user lives on.
+	go func() {
+		for again := error(nil); again == nil || errors.Is(again, unix.EINTR); _, again = unix.Wait4(-cmd.Process.Pid, nil, 0, nil) {
+		}
+	}()
+	return err
 }
