@@ -50,6 +50,8 @@ func chartOf(t *testing.T, change func(values map[string]any)) (map[string]map[s
 			return "\n" + strings.Repeat(" ", n) + strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", n))
 		},
 		"quote":     func(v any) string { return fmt.Sprintf("%q", fmt.Sprint(v)) },
+		"toJson":    func(v any) (string, error) { b, err := json.Marshal(v); return string(b), err },
+		"trimAll":   func(cut, s string) string { return strings.Trim(s, cut) },
 		"int":       func(v any) int { n, _ := v.(int); return n },
 		"sha256sum": func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) },
 		"required": func(say string, v any) (any, error) {
@@ -204,6 +206,9 @@ func TestChart(t *testing.T) {
 					t.Error(fault)
 				}
 			}
+			if b := all["PodDisruptionBudget"]; b != nil && under(b, "spec", "unhealthyPodEvictionPolicy") != "AlwaysAllow" {
+				t.Error("a node cannot be drained while no replica is ready")
+			}
 			pod := under(all["Deployment"], "spec", "template")
 			if got, want := fmt.Sprint(under(all["Service"], "spec", "selector")), fmt.Sprint(under(all["Deployment"], "spec", "selector", "matchLabels")); got != want {
 				t.Errorf("the service is for %s, the replicas are %s", got, want)
@@ -222,9 +227,20 @@ func TestChart(t *testing.T) {
 			t.Errorf("without %s: %v", value, err)
 		}
 	}
-	all, err := chartOf(t, nil)
+	all, err := chartOf(t, func(v map[string]any) {
+		v["image"].(map[string]any)["tag"], v["imagePullSecrets"] = 20261126.0, []any{map[string]any{"name": "registry"}} // as Helm reads a number
+		monitor := v["serviceMonitor"].(map[string]any)
+		monitor["enabled"], monitor["labels"] = true, map[string]any{"release": "prometheus"}
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	pod := under(all["Deployment"], "spec", "template", "spec")
+	if image := under(under(pod, "containers").([]any)[0], "image"); image != "nod:20261126" || under(pod, "imagePullSecrets") == nil {
+		t.Errorf("it is %s, fetched with %v", image, under(pod, "imagePullSecrets"))
+	}
+	if under(all["ServiceMonitor"], "metadata", "labels", "release") != "prometheus" {
+		t.Errorf("Prometheus does not find %v", all["ServiceMonitor"])
 	}
 	if open := under(all["NetworkPolicy"], "spec", "ingress"); open != nil {
 		t.Errorf("who nobody named may come in: %v", open)
@@ -242,6 +258,16 @@ func under(v any, path ...string) any {
 
 func careful(t *testing.T, pod any) {
 	t.Helper()
+	for _, name := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+		if n := under(pod, "securityContext", name); n != nil {
+			t.Errorf("%s is %v, which OpenShift refuses: a namespace there has numbers of its own", name, n)
+		}
+	}
+	for _, v := range under(pod, "volumes").([]any) {
+		if mode := under(v, "secret", "defaultMode"); mode != nil {
+			t.Errorf("nod, which is nobody of its group, cannot read %v", v)
+		}
+	}
 	box := under(pod, "containers").([]any)[0]
 	for _, x := range []struct {
 		what string
@@ -255,6 +281,8 @@ func careful(t *testing.T, pod any) {
 		{"capabilities", under(box, "securityContext", "capabilities", "drop"), "[ALL]"},
 		{"liveness", under(box, "livenessProbe", "httpGet", "path"), "/healthz"},
 		{"readiness", under(box, "readinessProbe", "httpGet", "path"), "/readyz"},
+		{"who reaps orphans", under(pod, "shareProcessNamespace"), "true"},
+		{"the time for proxies to learn of a stop", under(box, "lifecycle", "preStop", "sleep", "seconds"), "5"},
 		{"variables", under(box, "envFrom"), "[map[secretRef:map[name:nod]]]"},
 	} {
 		if fmt.Sprint(x.is) != x.want {
@@ -271,7 +299,7 @@ func starts(t *testing.T, pod any, text string) {
 		env[under(v, "name").(string)] = under(v, "value").(string)
 	}
 	c, err := config.Parse("nod.yaml", []byte(text), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
-	if err != nil || c.Metrics.Listen != "0.0.0.0:9464" {
-		t.Errorf("%v, metrics at %q:\n%s", err, c.Metrics.Listen, text)
+	if err != nil || c.Metrics.Listen != ":9464" || c.Listen != ":8080" {
+		t.Errorf("%v; it must listen on IPv6 as well as on IPv4, and does at %q, for metrics at %q:\n%s", err, c.Listen, c.Metrics.Listen, text)
 	}
 }

@@ -5,7 +5,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "nod.labels" -}}
 {{ include "nod.selector" . }}
-app.kubernetes.io/version: {{ .Values.image.tag | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
