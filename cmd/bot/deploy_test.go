@@ -164,6 +164,7 @@ func TestCompose(t *testing.T) {
 			Volumes     []string
 			Ports       []string
 			Healthcheck map[string]any
+			Init        bool
 			Configs     []struct{ Source, Target string }
 		}
 		Volumes map[string]any
@@ -181,6 +182,9 @@ func TestCompose(t *testing.T) {
 	}
 	if redis.Healthcheck == nil || len(redis.Ports) != 0 || len(redis.Volumes) != 1 || len(f.Volumes) != 2 {
 		t.Error("redis wants a health check, a volume and no port")
+	}
+	if !bot.Init {
+		t.Error("nobody reaps what MCP servers' programs left behind")
 	}
 	for _, p := range bot.Ports {
 		if !strings.HasPrefix(p, "127.0.0.1:") {
@@ -211,6 +215,29 @@ func TestCompose(t *testing.T) {
 	}
 	if got, want := c.MCP.Servers["files"].Command, readme(t).MCP.Servers["files"].Command; fmt.Sprint(config.RevealAll(got)) != fmt.Sprint(config.RevealAll(want)) {
 		t.Errorf("it starts %v, the README %v", got, want)
+	}
+}
+
+// What starts nod waits for as long as a stop can take: the drain, the last traces, and programs that leave neither for the end of their input nor for a
+// signal, and keep their output open.
+func TestAStopIsNoKill(t *testing.T) {
+	const programs, proxies = 6 * time.Second, 5 * time.Second // see adapters/mcp, and the chart's preStop
+	want := config.Default().Drain + flushWithin + programs
+	for file, x := range map[string]struct {
+		field string
+		want  time.Duration
+	}{
+		"docker-compose.yaml": {"stop_grace_period: ", want}, "nod.service": {"TimeoutStopSec=", want}, "helm/nod/values.yaml": {"terminationGracePeriodSeconds: ", want + proxies},
+	} {
+		data, err := os.ReadFile("../../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(data), x.field)
+		line, _, _ := strings.Cut(rest, "\n")
+		if is, err := time.ParseDuration(strings.TrimSuffix(line, "s") + "s"); err != nil || is <= x.want {
+			t.Errorf("%s waits for %v, and a stop can take %v: %v", file, is, x.want, err)
+		}
 	}
 }
 
