@@ -18,6 +18,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/tidwall/gjson"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -152,13 +153,15 @@ func (e *exporter) send(ctx context.Context, body []byte) (again bool, err error
 		return true, err
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 1<<16) // so that the connection is kept
-	switch c := res.StatusCode; {
-	case c >= 200 && c < 300:
-		return false, nil
-	default:
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<16)) // and so the connection is kept
+	if c := res.StatusCode; c < 200 || c > 299 {
 		return c == http.StatusTooManyRequests || c >= 502 && c <= 504, fmt.Errorf("it answers %d", c)
 	}
+	partial := gjson.GetBytes(said, "partialSuccess")
+	if n := partial.Get("rejectedSpans").Int(); n > 0 { // it does not want them again
+		return false, fmt.Errorf("it takes %d spans less: %.200q", n, partial.Get("errorMessage").String())
+	}
+	return false, nil
 }
 
 // Shutdown implements [sdk.SpanExporter].

@@ -257,6 +257,23 @@ func TestCollectorHangs(t *testing.T) {
 	}
 }
 
+// A collector may take some spans and leave others: that is told, and nothing is sent again.
+func TestPartlyTaken(t *testing.T) {
+	for _, number := range []string{`"3"`, `3`} { // as the specification has a number of 64 bits, and as some collectors write it
+		to, log := fakecollector.Start(t), make(lines, 10)
+		to.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+			fmt.Fprintf(w, `{"partialSuccess":{"rejectedSpans":%s,"errorMessage":"too old"}}`, number)
+			return true
+		})
+		tr := open(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": to.URL}, log)
+		tr.Did(agent.ActionPost, room, "t1", time.Now(), nil)
+		closed(t, tr)
+		if line := from(t, log); !strings.Contains(line, "it takes 3 spans less") || !strings.Contains(line, "too old") || len(to.Headers()) != 1 {
+			t.Errorf("%s after %d requests", line, len(to.Headers()))
+		}
+	}
+}
+
 // The headers are for the collector alone.
 func TestRedirected(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it followed") }))
