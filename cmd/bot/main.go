@@ -128,6 +128,8 @@ func printConfig(p command.Process, c config.Config) int {
 // serve is nod serve.
 func (p process) serve(as command.Process, c config.Config) int {
 	log := as.Logger(c.LogLevel)
+	slog.SetLogLoggerLevel(slog.LevelDebug)
+	slog.SetDefault(log) // and so what libraries print by package log is in the log's form
 	if c.File != "" {
 		log.Info("the configuration is read", "file", c.File)
 	}

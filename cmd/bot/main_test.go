@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -172,6 +173,16 @@ func TestServe(t *testing.T) {
 			return nil
 		})
 		if n := strings.Count(log, "looked at"); n != want {
+			t.Errorf("%s: %d lines of %d:\n%s", level, n, want, log)
+		}
+	}
+	// What libraries print has the log's form, too, and is for whoever looks for a fault.
+	for level, want := range map[string]int{"debug": 1, "info": 0} {
+		_, _, log := try(t, []string{"-log", "json"}, map[string]string{"NOD_LOG_LEVEL": level}, func(context.Context, config.Config, io.Writer, *slog.Logger) error {
+			stdlog.Print("ERROR: metrics: a file cannot be read")
+			return nil
+		})
+		if n := strings.Count(log, `"level":"DEBUG","msg":"ERROR: metrics: a file cannot be read"`); n != want {
 			t.Errorf("%s: %d lines of %d:\n%s", level, n, want, log)
 		}
 	}
