@@ -63,6 +63,7 @@ func New(version string, log *slog.Logger) (*Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
+	vm.ExposeMetadata(true) // what has no type some collectors leave out
 	m := &Metrics{set: vm.NewSet(), asked: asked, tools: tools, log: log}
 	m.set.NewCounter("nod_unknown_total") // at zero: of one that appears with its first run Prometheus sees no increase
 	m.set.NewGauge(name("nod_build_info", "version", version), func() float64 { return 1 })
@@ -333,6 +334,7 @@ func (m *Metrics) write(ctx context.Context, w io.Writer) {
 			for _, id := range waiting {
 				byPlatform[id.Platform]++
 			}
+			vm.WriteMetadataIfNeeded(w, "nod_chats_waiting", "gauge")
 			for p, n := range byPlatform {
 				fmt.Fprintf(w, "%s %d\n", name("nod_chats_waiting", "surface", p), n)
 			}

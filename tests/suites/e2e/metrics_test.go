@@ -59,6 +59,18 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%q is in the log:\n%s", hidden, log)
 		}
 	}
+	types := map[string]string{} // which Datadog, Google's and OpenTelemetry's collectors go by
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\w+)$`).FindAllStringSubmatch(page, -1) {
+		if types[m[1]] != "" {
+			t.Errorf("%s has its type twice", m[1])
+		}
+		types[m[1]] = m[2]
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(nod_\w+?)(?:_bucket|_sum|_count)?[{ ]`).FindAllStringSubmatch(page, -1) {
+		if types[m[1]] == "" || strings.HasSuffix(m[1], "_total") != (types[m[1]] == "counter") {
+			t.Errorf("%s is a %q", m[1], types[m[1]])
+		}
+	}
 	named := countedOf(t)
 	for _, m := range regexp.MustCompile(`(?m)^(nod_[a-z_]+?)(_bucket|_sum|_count)?[{ ]`).FindAllStringSubmatch(page, -1) {
 		if named[m[1]] == nil {
