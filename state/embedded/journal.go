@@ -54,7 +54,7 @@ type Segment interface {
 // OpenSegment makes the file of a journal.
 func OpenSegment(path string) (Segment, error) {
 	// O_APPEND: after a truncation the next write goes to the new end.
-	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	return create(path, os.O_TRUNC|os.O_WRONLY|os.O_APPEND)
 }
 
 type journal struct {

@@ -5,13 +5,14 @@ package embedded
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
 // lockFile takes the directory for this process. The system lets go of it when the process ends, however it ends.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own directory
+	f, err := create(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +26,26 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// syncDir makes a rename or a new file survive a power cut.
+// create opens a file for writing, for whom its directory belongs to: root may be typing a command, and what it left nod could not read. It follows no
+// link, which would lead root anywhere.
+func create(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|os.O_CREATE|unix.O_NOFOLLOW, 0o600) //nolint:gosec // our own directory
+	var dir unix.Stat_t
+	if err == nil && os.Geteuid() == 0 && unix.Stat(filepath.Dir(path), &dir) == nil {
+		_ = f.Chown(int(dir.Uid), int(dir.Gid)) // a root that may not do this does without
+	}
+	return f, err
+}
+
+// syncDir makes a rename or a new file survive a power cut, where the file system can: one that cannot says that the wish is not valid.
 func syncDir(dir string) error {
 	d, err := os.Open(dir) //nolint:gosec // our own directory
 	if err != nil {
 		return err
 	}
 	defer d.Close() //nolint:errcheck // read only
-	return d.Sync()
+	if err := d.Sync(); !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
 }

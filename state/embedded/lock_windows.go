@@ -9,7 +9,7 @@ import (
 
 // lockFile takes the directory for this process. The system lets go of it when the process ends, however it ends.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := create(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -22,6 +22,10 @@ func lockFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+func create(path string, flags int) (*os.File, error) {
+	return os.OpenFile(path, flags|os.O_CREATE, 0o600)
 }
 
 // syncDir does nothing: a directory cannot be synced here.

@@ -25,7 +25,7 @@ const snapshotVersion = 1
 func writeSnapshot(dir string, gen uint64, mem *miniredis.Miniredis, at time.Time) (err error) {
 	path := snapshotPath(dir, gen)
 	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // our own directory
+	f, err := create(tmp, os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
