@@ -74,6 +74,7 @@ type Server struct {
 	mu      sync.Mutex
 	journal *journal
 	last    time.Time // the server's clock: never goes back
+	ticked  time.Time // when it was moved last, by this machine's
 	expired time.Time // up to when expiry was applied
 	broken  error     // why nothing more is written
 	gen     uint64    // of the newest journal
@@ -94,7 +95,10 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.setClock(o.Now())
+	if by := d.last.Sub(o.Now()); by > time.Minute {
+		o.Log.Warn("state: this machine's clock is behind what is recorded; what is told of times and their ends is late until it has caught up", "by", by)
+	}
+	d.tick()
 	d.expire()
 	if err := begin(d); err != nil {
 		_ = d.Release()
@@ -184,7 +188,7 @@ func (d *Server) Write(w Write) (any, error) {
 	if err := d.heal(); err != nil {
 		return nil, err
 	}
-	if err := d.journal.append(record{d.setClock(d.opt.Now()), w}); err != nil {
+	if err := d.journal.append(record{d.tick(), w}); err != nil {
 		// What the disk holds of it is not known. Memory is what was accepted: a snapshot of it goes on from there.
 		return nil, d.fail(err)
 	}
@@ -278,7 +282,21 @@ func (d *Server) setClock(t time.Time) time.Time {
 func (d *Server) Tick() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.setClock(d.opt.Now())
+	return d.tick()
+}
+
+// tick moves the server's clock to now. Where this machine's was set back, it goes half as fast until that has caught up: if it stood still, nothing would
+// end, and what was allowed for an hour would be allowed all the time.
+func (d *Server) tick() time.Time {
+	now := d.opt.Now()
+	to := d.last.Add(now.Sub(d.ticked) / 2)
+	if d.ticked.IsZero() || now.After(to) {
+		to = now
+	}
+	if to.Sub(d.last) >= time.Millisecond || d.ticked.IsZero() {
+		d.ticked = now
+	}
+	return d.setClock(to)
 }
 
 // expire drops what ran out since the last time.
@@ -296,7 +314,7 @@ func (d *Server) Sweep() error {
 	if err := d.heal(); err != nil {
 		return err
 	}
-	now := d.setClock(d.opt.Now())
+	now := d.tick()
 	if err := d.journal.append(record{at: now}); err != nil {
 		return d.fail(err)
 	}

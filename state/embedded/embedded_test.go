@@ -3,6 +3,7 @@ package embedded
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"reflect"
@@ -120,6 +121,40 @@ func TestAJournalSpoiltAtEachByte(t *testing.T) {
 		if (err != nil) != (at < ends[2]) || len(got) != whole || whole > 0 && !reflect.DeepEqual(got, all[:whole]) {
 			t.Fatalf("byte %d of %d: %d records, want %d: %v", at, len(journal), len(got), whole, err)
 		}
+	}
+}
+
+// Where the machine's clock was set back, or was wrong when it started, time goes on nonetheless: what has an end ends. Slower, until the machine's has caught up.
+func TestTimeGoesOnWhereTheClockWasSetBack(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	begin := func() *Server {
+		d, err := Open(dir, Options{Now: func() time.Time { return now }, OpenJournal: OpenSegment, JournalMax: 1 << 20, Log: discard}, func(*Server) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	end := func(d *Server) {
+		if err := errors.Join(d.Close(), d.Release()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := begin()
+	was := d.Tick()
+	end(d)
+	now = now.Add(-time.Hour)
+	d = begin()
+	defer end(d)
+	for range 1000 { // also where it is looked at all the time
+		now = now.Add(time.Second / 1000 / 2)
+		d.Tick()
+	}
+	if went := d.Tick().Sub(was); went < 150*time.Millisecond || went > 250*time.Millisecond {
+		t.Errorf("within half a second it went on by %v", went)
+	}
+	now = now.Add(2 * time.Hour)
+	if is := d.Tick(); !is.Equal(now.Truncate(time.Millisecond).UTC()) {
+		t.Errorf("it is %v, and the machine's says %v", is, now)
 	}
 }
 
