@@ -38,6 +38,7 @@ var system = []string{
 	"/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
 	"/etc/localtime", "/etc/lsb-release", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/passwd", "/etc/pki",
 	"/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl", "/etc/static", "/etc/terminfo", "/etc/timezone",
+	"/var/lib/ca-certificates", // where /etc/ssl/certs of openSUSE leads
 	"/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf",
 	"/proc/self", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat", "/proc/sys", "/proc/uptime", "/proc/version",
 	"/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",

@@ -52,7 +52,7 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.program, got, want)
 		}
 	}
-	if got := Exposed("/usr/share/nod", "/var/lib/nod", "/etc/nod/nod.yaml", "/etc/ssl/nod.yaml"); fmt.Sprint(got) != "[/usr/share/nod /etc/ssl/nod.yaml]" {
+	if got := Exposed("/usr/share/nod", "/var/lib/nod", "/etc/nod/nod.yaml", "/etc/ssl/nod.yaml", "/var/lib/ca-certificates/pem"); fmt.Sprint(got) != "[/usr/share/nod /etc/ssl/nod.yaml /var/lib/ca-certificates/pem]" { // openSUSE's /etc/ssl/certs leads to the last
 		t.Errorf("exposed: %s", got)
 	}
 }
