@@ -165,7 +165,7 @@ func (d *Server) recover(beside bool) error {
 		return err
 	}
 	d.setClock(at)
-	d.expired = d.last
+	d.expired, d.ticked = d.last, d.opt.Now()
 	return replay(journalPath(d.dir, d.gen), d.apply, beside, d.opt.Log)
 }
 
@@ -290,10 +290,10 @@ func (d *Server) Tick() time.Time {
 func (d *Server) tick() time.Time {
 	now := d.opt.Now()
 	to := d.last.Add(now.Sub(d.ticked) / 2)
-	if d.ticked.IsZero() || now.After(to) {
+	if now.After(to) {
 		to = now
 	}
-	if to.Sub(d.last) >= time.Millisecond || d.ticked.IsZero() {
+	if to.Sub(d.last) >= time.Millisecond {
 		d.ticked = now
 	}
 	return d.setClock(to)
