@@ -127,9 +127,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.servers, err = parts.OpenServers(c, versionLine(), mark, log); err != nil {
 		return err
 	}
-	if b.metrics, err = metrics.New(versionLine(), log); err != nil {
-		return err
-	}
+	b.metrics = metrics.New(versionLine(), log)
 	looked := b.metrics.Store(b.store, surfaces)
 	managed := settings.Config{Log: looked, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
 	if managed.Reputations, err = parts.Reputations(c); err != nil {

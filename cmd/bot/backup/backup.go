@@ -70,9 +70,7 @@ func backup(ctx context.Context, p command.Process, c config.Config, path string
 
 func restore(ctx context.Context, p command.Process, c config.Config, path string) error {
 	open := func() (io.ReadCloser, error) { return os.Open(path) } //nolint:gosec // the operator names it
-	if f, err := open(); err != nil {
-		return err
-	} else if err := f.Close(); err != nil {
+	if _, err := os.Stat(path); err != nil {                       // before a store is made
 		return err
 	}
 	store, err := parts.OpenToRestore(ctx, c, p.Logger(c.LogLevel))

@@ -54,20 +54,14 @@ type question struct {
 }
 
 // New begins at zero. version is told with the numbers.
-func New(version string, log *slog.Logger) (*Metrics, error) {
-	asked, err := lru.New[turn.AskID, question](kept)
-	if err != nil {
-		return nil, err
-	}
-	tools, err := lru.New[turn.CallID, string](kept)
-	if err != nil {
-		return nil, err
-	}
+func New(version string, log *slog.Logger) *Metrics {
+	asked, _ := lru.New[turn.AskID, question](kept) // it fails for no size only
+	tools, _ := lru.New[turn.CallID, string](kept)
 	vm.ExposeMetadata(true) // what has no type some collectors leave out
 	m := &Metrics{set: vm.NewSet(), asked: asked, tools: tools, log: log}
 	m.set.NewCounter("nod_unknown_total") // at zero: of one that appears with its first run Prometheus sees no increase
 	m.set.NewGauge(name("nod_build_info", "version", version), func() float64 { return 1 })
-	return m, nil
+	return m
 }
 
 // name is a metric with its labels, given in pairs.

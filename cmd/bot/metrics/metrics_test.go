@@ -11,10 +11,7 @@ import (
 func TestProfilesAreForThisMachine(t *testing.T) {
 	for local, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
 		w := httptest.NewRecorder()
-		m, err := New("v0", slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := New("v0", slog.New(slog.DiscardHandler))
 		m.Handler(local).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/goroutine", nil))
 		if w.Code != want {
 			t.Errorf("local %v: %d", local, w.Code)
