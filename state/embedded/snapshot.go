@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"time"
 
@@ -96,10 +95,7 @@ func readSnapshot(dir string, gen uint64, mem *miniredis.Miniredis) (time.Time, 
 	}
 	path := snapshotPath(dir, gen)
 	f, err := os.Open(path) //nolint:gosec // our own directory
-	if errors.Is(err, fs.ErrNotExist) {
-		return time.Time{}, nil
-	}
-	if err != nil {
+	if err != nil {         // of one that was there a moment ago: whoever reads beside the process that writes tries again
 		return time.Time{}, err
 	}
 	defer f.Close() //nolint:errcheck // read only
