@@ -41,11 +41,11 @@ func Visible(s string) (out string, escaped int) {
 	return visible(s, Hidden)
 }
 
-// Prose is [Visible] for text that is read and not decided on: emoji sequences and the joiners that some
-// scripts need (U+200C, U+200D, U+FE0E, U+FE0F) stay. Controls, bidi overrides and tags do not.
+// Prose is [Visible] for text that is read and not decided on: emoji sequences, the joiners that some scripts need (U+200C, U+200D, U+FE0E,
+// U+FE0F) and spaces of any width stay, and lines that end as in Windows end as everywhere. Controls, bidi overrides and tags do not stay.
 func Prose(s string) string {
-	out, _ := visible(s, func(r rune) bool {
-		return Hidden(r) && r != 0x200C && r != 0x200D && r != 0xFE0E && r != 0xFE0F && r != 0xA0
+	out, _ := visible(strings.ReplaceAll(s, "\r\n", "\n"), func(r rune) bool {
+		return Hidden(r) && r != 0x200C && r != 0x200D && r != 0xFE0E && r != 0xFE0F && !unicode.Is(unicode.Zs, r)
 	})
 	return out
 }

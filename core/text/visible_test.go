@@ -64,8 +64,21 @@ func TestVisible(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got := text.Prose("⚠\ufe0f می\u200cخواهم \u202e\x1b"); got != "⚠\ufe0f می\u200cخواهم "+`\u{202E}\u{001B}` {
-		t.Errorf("%q", got)
+}
+
+// What models write every day: GPT sets a narrow space before a unit, Japanese begins a paragraph with a wide one, and lines end as in Windows.
+func TestProse(t *testing.T) {
+	for in, want := range map[string]string{
+		"⚠\ufe0f می\u200cخواهم \u202e\x1b": "⚠\ufe0f می\u200cخواهم " + `\u{202E}\u{001B}`,
+		"12\u202fkm, 3\u2009%, 5\u00a0€":   "12\u202fkm, 3\u2009%, 5\u00a0€",
+		"\u3000東京\u3000大阪":                 "\u3000東京\u3000大阪",
+		"a\r\n\r\n```\r\nb\r\n```\r\n":     "a\n\n```\nb\n```\n",
+		"10%\r20%":                         `10%\u{000D}20%`,
+		"a\u200bb\u2028c":                  `a\u{200B}b\u{2028}c`,
+	} {
+		if got := text.Prose(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
 	}
 }
 
