@@ -8,12 +8,13 @@ import "strings"
 //   - [label](url) shows the host, "[label (host)](url)", unless the label is the URL itself; a link to anything but
 //     http, https and mailto becomes plain text;
 //   - ![alt](url) becomes "alt (image: host)";
-//   - reference links and their definitions become plain text.
+//   - reference links and their definitions become plain text;
+//   - <br>, which models write into cells of tables, becomes a space.
 //
-// Raw HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
+// All other HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
 // treated as if it did not: a backslash too many in somebody's code is ugly, a disguised link is a trap.
 func InertMarkdown(md string) string {
-	if !strings.Contains(md, "[") {
+	if !strings.ContainsAny(md, "[<") {
 		return md
 	}
 	var b strings.Builder
@@ -51,7 +52,7 @@ func InertMarkdown(md string) string {
 // inertLine rewrites the brackets of one line. A link that goes over line ends is none here, and its bracket
 // is escaped like every other that is not certainly harmless. left reports backticks without an end.
 func inertLine(s string, sure bool) (out string, left bool) {
-	if !strings.ContainsAny(s, "[`") {
+	if !strings.ContainsAny(s, "[`<") {
 		return s, false
 	}
 	var b strings.Builder
@@ -89,6 +90,9 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			}
 			b.WriteString(honestLink(label, dest))
 			i += n
+		case c == '<' && (i == 0 || s[i-1] != '`') && IsBreak(s[i:i+1+strings.IndexByte(s[i:], '>')]):
+			b.WriteByte(' ')
+			i += 1 + strings.IndexByte(s[i:], '>')
 		default:
 			b.WriteByte(c)
 			i++
@@ -96,6 +100,9 @@ func inertLine(s string, sure bool) (out string, left bool) {
 	}
 	return b.String(), left
 }
+
+// IsBreak reports whether a tag is that of a line's end.
+func IsBreak(tag string) bool { return strings.EqualFold(strings.Trim(tag, "</ >"), "br") }
 
 // codeSpan is the length of the code span that s begins with, or of its run of backticks if that opens none.
 func codeSpan(s string, sure bool) int {

@@ -175,6 +175,7 @@ func TestInertMarkdown(t *testing.T) {
 		"> ```\n[x](https://e.example)":                "> ```\n[x (e.example)](https://e.example)",
 		// Discord ends code at three backticks wherever they stand.
 		"```\na ``` [x](https://e.example)\n```": "```\na ``` [x (e.example)](https://e.example)\n```",
+		"| a<br>b | `<br>` | <b> |":              "| a b | `<br>` | <b> |",
 		"see [1]":                                `see \[1]`,
 		"[a](https://user:pass@evil.example/)":   "[a (evil.example)](https://user:pass@evil.example/)",
 		"[a](https://аpple.com)":                 "[a (аpple.com)](https://аpple.com)",

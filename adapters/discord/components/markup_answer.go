@@ -252,7 +252,10 @@ func (w *writer) span(n ast.Node, depth int) string {
 		}
 		return "☐ "
 	case *ast.RawHTML:
-		return escapedMarks(string(n.Segments.Value(w.src)))
+		if s := string(n.Segments.Value(w.src)); !render.IsBreak(s) {
+			return escapedMarks(s)
+		}
+		return "\n"
 	}
 	return escapedMarks(w.plain(n))
 }
@@ -283,10 +286,18 @@ func emphasis(mark, s string) string {
 	return strings.Replace(s, trimmed, mark+trimmed+mark, 1)
 }
 
-// plain is all the text below a node, without any markup.
+// plain is all the text below a node, without any markup but what says something: where a link leads, and what is struck out.
 func (w *writer) plain(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(x ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch x := x.(type) {
+		case *ast.Link:
+			if dest := string(x.Destination); !entering && x != n && dest != "" && !strings.HasSuffix(b.String(), dest) {
+				b.WriteString(" (" + dest + ")")
+			}
+		case *east.Strikethrough:
+			b.WriteString("~~")
+		}
 		if !entering {
 			return ast.WalkContinue, nil
 		}
@@ -300,6 +311,12 @@ func (w *writer) plain(n ast.Node) string {
 			b.Write(x.Value)
 		case *ast.AutoLink:
 			b.Write(x.Label(w.src))
+		case *ast.RawHTML:
+			if s := string(x.Segments.Value(w.src)); render.IsBreak(s) {
+				b.WriteByte(' ')
+			} else {
+				b.WriteString(s)
+			}
 		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:
 			b.WriteString(w.lines(x))
 		}

@@ -139,6 +139,8 @@ func TestRewritten(t *testing.T) {
 		"**a\n```\n[x](https://docs.example)\n```\nb**":     "\\*\\*a\n\n```\n[x](https://docs.example)\n```\n\nb\\*\\*",
 		"it`s\n\n```\ncode\n```":                            "it\\`s\n\n```\ncode\n```",
 		"| a | b |\n|---|---|\n| 1 | long |\n| *x* | `y` |": "```\na │ b\n──┼─────\n1 │ long\nx │ y\n```",
+		"| a |\n|---|\n| -f <path> |\n| x<br>y |\n| [d](https://docs.example/a) |\n| ~~9~~ 7 |": "```\na\n────────────────────────\n-f <path>\nx y\nd (https://docs.example/a)\n~~9~~ 7\n```",
+		"a<br>b<BR />c <b>":    "a\nb\nc \\<b>",
 		"a  \nb\nc":            "a\nb\nc",
 		"1\\. x":               `1\. x`,
 		"a &#8238; b":          `a \\u{202E} b`,

@@ -151,7 +151,11 @@ func leafOf(n ast.Node, src []byte) []Node {
 	case *ast.CodeSpan:
 		return []Node{{Type: "code", Text: plain(n, src)}}
 	case *ast.RawHTML:
-		return []Node{{Type: "text", Text: string(n.Segments.Value(src))}}
+		s := string(n.Segments.Value(src))
+		if render.IsBreak(s) {
+			return []Node{{Type: "br"}}
+		}
+		return []Node{{Type: "text", Text: s}}
 	case *ast.Image:
 		return link(string(n.Destination), []Node{{Type: "text", Text: "🖼 " + plain(n, src)}})
 	case *ast.AutoLink:
@@ -211,6 +215,8 @@ func plain(n ast.Node, src []byte) string {
 			}
 		case *ast.String:
 			s.Write(x.Value)
+		case *ast.RawHTML:
+			s.Write(x.Segments.Value(src))
 		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:
 			s.WriteString(lines(x, src))
 		}

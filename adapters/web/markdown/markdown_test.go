@@ -20,6 +20,8 @@ func TestMarkdownIsATree(t *testing.T) {
 		"<b onclick=x>hi</b>":           `[{"t":"p","c":[{"t":"text","s":"<b onclick=x>"},{"t":"text","s":"hi"},{"t":"text","s":"</b>"}]}]`,
 		"<script>alert(1)</script>":     `[{"t":"p","c":[{"t":"text","s":"<script>alert(1)</script>"}]}]`,
 		"&lt;i&gt; \\*":                 `[{"t":"p","c":[{"t":"text","s":"<i>"},{"t":"text","s":" *"}]}]`,
+		"a<br>b<br/>":                   `[{"t":"p","c":[{"t":"text","s":"a"},{"t":"br"},{"t":"text","s":"b"},{"t":"br"}]}]`,
+		"![a<b>](https://a.example/i)":  `[{"t":"p","c":[{"t":"a","href":"https://a.example/i","c":[{"t":"text","s":"🖼 a<b>"}]}]}]`,
 		"a&#8203;b":                     `[{"t":"p","c":[{"t":"text","s":"a\\u{200B}b"}]}]`,
 		"x\u202ey":                      `[{"t":"p","c":[{"t":"text","s":"x\\u{202E}y"}]}]`,
 		"|a|\n|-|\n|b|":                 `[{"t":"table","c":[{"t":"head","c":[{"t":"cell","c":[{"t":"text","s":"a"}]}]},{"t":"row","c":[{"t":"cell","c":[{"t":"text","s":"b"}]}]}]}]`,
