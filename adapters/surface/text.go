@@ -7,9 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	gtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
@@ -131,8 +129,6 @@ func DigestFirst(parts []render.Part) []render.Part {
 	return slices.Concat(parts[at:end], parts[:at], parts[end:])
 }
 
-var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
-
 // Words are the words of a model's Markdown, about n characters of them, for whoever has them read out or sees them in a notification: no
 // marks, and " · " between what stands apart.
 func Words(md string, n int) string {
@@ -142,7 +138,7 @@ func Words(md string, n int) string {
 	src := []byte(md)
 	var b strings.Builder
 	// The error is that of the function, which has none.
-	_ = ast.Walk(markdown.Parse(gtext.NewReader(src)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(Markdown.Parse(gtext.NewReader(src)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			if node.Type() == ast.TypeBlock {
 				b.WriteString("\n\n")

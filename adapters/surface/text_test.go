@@ -99,6 +99,7 @@ func TestWordsOfMarkdown(t *testing.T) {
 		"Done.\n\n- `checkout` runs **2026.11.21-7**\n  again\n- ~~no~~ [page](https://a.example)": "Done. · checkout runs 2026.11.21-7 again · no page",
 		"| Version | State |\n|---|---|\n| 7 | *up* |":                                             "Version · State · 7 · up",
 		"# A title\n\n> quoted &amp; \\*plain\\*\n\n1. one\n2. two":                                "A title · quoted & *plain* · one · two",
+		"这是**“重点”**内容":                                                                             "这是“重点”内容",
 		"```go\nx := 1\n\ny := 2\n```\nafter":                                                      "x := 1 · y := 2 · after",
 		"see <https://a.example/x> and https://b.example":                                          "see https://a.example/x and https://b.example",
 		"<b>bold</b> and a_b_c, 2 * 3 * 4":                                                         "bold and a_b_c, 2 * 3 * 4",

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	mdtext "github.com/yuin/goldmark/text"
 
@@ -23,8 +21,6 @@ import (
 // What is written: emphasis that begins and ends in one line, code, lists, quotations, headings to the third degree, and links that
 // say their host. Tables become code, because Discord has none; subtext, spoilers and underlines are not written: the first is for
 // what was recorded, the second hides, the third is no Markdown.
-
-var commonMark = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList))
 
 // What is beyond these is shown as it was written. Messages are fitted to far less; a parser's work grows faster than its input.
 const (
@@ -44,7 +40,7 @@ func rewritten(md string, alive hosts) string {
 		return strings.TrimSpace(strings.Join(lines, "\n"))
 	}
 	w := &writer{src: []byte(md), alive: alive}
-	return strings.Trim(strings.Join(w.blocks(commonMark.Parser().Parse(mdtext.NewReader(w.src)), 0), "\n"), "\n")
+	return strings.Trim(strings.Join(w.blocks(surface.Markdown.Parse(mdtext.NewReader(w.src)), 0), "\n"), "\n")
 }
 
 func tangled(md string) bool {

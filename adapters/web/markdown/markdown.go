@@ -4,7 +4,7 @@
 // stays text, an image becomes a link to it, and a link is one only to http, https and mailto. Parsing is bounded, because its work
 // grows faster than its input: what is beyond the bounds is one paragraph of the source.
 //
-// It is a pure function of a string. It may import goldmark and core/render, which shows hidden characters. A new element of Markdown is
+// It is a pure function of a string. It may import goldmark, adapters/surface, whose parser reads Markdown, and core/render. A new element of Markdown is
 // a case of nodeOf or leafOf, with its letters in [Node] and in the page's script.
 package markdown
 
@@ -12,12 +12,11 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	mdtext "github.com/yuin/goldmark/text"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -32,8 +31,6 @@ type Node struct {
 	Align string `json:"align,omitempty"` // cell
 	Kids  []Node `json:"c,omitempty"`
 }
-
-var parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList))
 
 // maxDepth bounds nesting: a model may write ten thousand ">".
 const maxDepth = 24
@@ -55,7 +52,7 @@ func Parse(src string) []Node {
 		return []Node{{Type: "p", Kids: []Node{{Type: "text", Text: src}}}}
 	}
 	b := []byte(src)
-	return nodesOf(parser.Parser().Parse(mdtext.NewReader(b)), b, 0)
+	return nodesOf(surface.Markdown.Parse(mdtext.NewReader(b)), b, 0)
 }
 
 // tooLarge reports whether a text is beyond the bounds.

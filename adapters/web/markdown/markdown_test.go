@@ -22,9 +22,10 @@ func TestMarkdownIsATree(t *testing.T) {
 		"&lt;i&gt; \\*":                 `[{"t":"p","c":[{"t":"text","s":"<i>"},{"t":"text","s":" *"}]}]`,
 		"a<br>b<br/>":                   `[{"t":"p","c":[{"t":"text","s":"a"},{"t":"br"},{"t":"text","s":"b"},{"t":"br"}]}]`,
 		"![a<b>](https://a.example/i)":  `[{"t":"p","c":[{"t":"a","href":"https://a.example/i","c":[{"t":"text","s":"🖼 a<b>"}]}]}]`,
-		"a&#8203;b":                     `[{"t":"p","c":[{"t":"text","s":"a\\u{200B}b"}]}]`,
-		"x\u202ey":                      `[{"t":"p","c":[{"t":"text","s":"x\\u{202E}y"}]}]`,
-		"|a|\n|-|\n|b|":                 `[{"t":"table","c":[{"t":"head","c":[{"t":"cell","c":[{"t":"text","s":"a"}]}]},{"t":"row","c":[{"t":"cell","c":[{"t":"text","s":"b"}]}]}]}]`,
+		"这是**“重点”**内容，~~旧（一）~~新": `[{"t":"p","c":[{"t":"text","s":"这是"},{"t":"strong","c":[{"t":"text","s":"“重点”"}]},{"t":"text","s":"内容，"},{"t":"del","c":[{"t":"text","s":"旧（一）"}]},{"t":"text","s":"新"}]}]`,
+		"a&#8203;b":     `[{"t":"p","c":[{"t":"text","s":"a\\u{200B}b"}]}]`,
+		"x\u202ey":      `[{"t":"p","c":[{"t":"text","s":"x\\u{202E}y"}]}]`,
+		"|a|\n|-|\n|b|": `[{"t":"table","c":[{"t":"head","c":[{"t":"cell","c":[{"t":"text","s":"a"}]}]},{"t":"row","c":[{"t":"cell","c":[{"t":"text","s":"b"}]}]}]}]`,
 	} {
 		var out strings.Builder
 		enc := json.NewEncoder(&out)

@@ -121,7 +121,7 @@ var (
 		{"adapters/web/stretch", nil, false, whyStretch},
 		{"adapters/web/session", []string{"adapters/web/signin", "adapters/web/stretch", "core/agent", "core/agent/groups", "core/chat", "core/render", "core/text"}, false, whySession},
 		{"adapters/web/signin", []string{"adapters/surface", "adapters/web/stretch"}, false, whySignIn},
-		{"adapters/web/markdown", []string{"core/text", "core/render"}, true, whyMarkdown},
+		{"adapters/web/markdown", []string{"core/text", "core/render", "adapters/surface"}, true, whyMarkdown},
 		{"adapters/openai", core, false, whyAdapter},
 		{"adapters/mcp", append([]string{"adapters/mcp/child", "adapters/mcp/confine", "adapters/mcp/schema", "adapters/mcp/oneline"}, core...), false, whyAdapter},
 		{"adapters/mcp/child", []string{"adapters/mcp/confine", "adapters/mcp/oneline"}, false, whyChild},
