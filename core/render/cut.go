@@ -116,13 +116,7 @@ func cutMarkdown(s string, limit int) string {
 	for room := limit - wordsRoom(len(s)) - 4; room > 0; {
 		t := lineStart(s, lastRunes(s, room/4))
 		h := lineEnd(s, firstRunes(s[:t], room-room/4))
-		head, tail := s[:h], s[t:]
-		if f := openFence(head); f != "" {
-			head += "\n" + f
-		}
-		if f := openFence(s[:t]); f != "" && tail != "" {
-			tail = f + "\n" + tail
-		}
+		head, tail := closed(s[:h]), reopened(s[:t], s[t:])
 		words := text.MoreCharacters(count(s[h:t], "\n\n"))
 		if tail != "" {
 			words += " …\n\n"
@@ -153,27 +147,6 @@ func lineStart(s string, i int) int {
 		return i + j + 1
 	}
 	return i
-}
-
-// openFence is the code fence that s leaves open, or "".
-func openFence(s string) string {
-	open := ""
-	for line := range strings.SplitSeq(s, "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		bare := strings.TrimLeft(line, " ")
-		if len(line)-len(bare) > 3 || bare == "" || bare[0] != '`' && bare[0] != '~' {
-			continue
-		}
-		n := len(bare) - len(strings.TrimLeft(bare, bare[:1]))
-		info := strings.TrimSpace(bare[n:])
-		switch {
-		case open == "" && n >= 3 && (bare[0] == '~' || !strings.Contains(info, "`")):
-			open = bare[:n]
-		case open != "" && bare[0] == open[0] && n >= len(open) && info == "":
-			open = ""
-		}
-	}
-	return open
 }
 
 // within reports whether it keeps a cut of limit characters.
@@ -316,17 +289,13 @@ func Rest(m Message, l Limits) []string {
 func parts(s string, from, room int) []string {
 	var out []string
 	for from < len(s) {
-		head := ""
-		if f := openFence(s[:from]); f != "" {
-			head = f + "\n"
-		}
-		to, left := len(s), max(room-len(head), minCut) // a fence may be longer than any room
+		to, left := len(s), max(room-len(fencesIn(s[:from]).open), minCut) // a fence may be longer than any room
 		if !fits(s[from:], left) {
 			to = from + wordEnd(s[from:], firstRunes(s[from:], left))
 		}
-		part := head + strings.TrimLeft(s[from:to], "\n")
-		if f := openFence(s[:to]); f != "" && to < len(s) {
-			part += "\n" + f
+		part := reopened(s[:from], s[from:to])
+		if to < len(s) {
+			part = closed(part)
 		}
 		if strings.TrimSpace(part) != "" {
 			out = append(out, part)

@@ -152,11 +152,7 @@ func (d *draft) merge() {
 	for _, b := range d.blocks {
 		switch b := b.(type) {
 		case Text:
-			s := b.Markdown
-			if f := openFence(s); f != "" {
-				s += "\n" + f
-			}
-			texts = append(texts, s)
+			texts = append(texts, closed(b.Markdown))
 			whole.Cut = whole.Cut || b.Cut
 		case Code:
 			texts = append(texts, fence(b.Language, b.Source))

@@ -1,6 +1,9 @@
 package render
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // InertMarkdown rewrites Markdown of a model so that no link says another place than it goes to and nothing is
 // fetched by being shown:
@@ -18,36 +21,40 @@ func InertMarkdown(md string) string {
 		return md
 	}
 	var b strings.Builder
-	fence, sure := "", true
-	open := false // backticks of an earlier line of the paragraph may still be looking for their end
-	inert := func(s string) string {
-		out, left := inertLine(s, !open)
-		open = (open || left) && strings.TrimSpace(s) != ""
-		return out
-	}
+	var f fences
+	sure, html := true, false // html: in some, which ends at an empty line, what looks like a fence may be none
+	open := false             // backticks of an earlier line of the paragraph may still be looking for their end
 	for len(md) > 0 {
 		line, rest, _ := strings.Cut(md, "\n")
 		whole := md[:len(md)-len(rest)]
-		switch bare := strings.TrimRight(line, " \t\r"); {
-		case fence != "" && strings.Trim(bare, "`") == "" && len(bare) >= len(fence):
-			fence = ""
-		case fence != "":
-			if strings.Contains(line, "```") { // some surfaces would end the code here
-				fence, sure = "", false
-				whole = inert(whole)
-			}
-		case sure && strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`"):
-			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
-		default:
-			// From a line that may begin HTML on, what looks like a fence may be none.
-			sure = sure && !strings.HasPrefix(strings.TrimLeft(line, " \t>*+-0123456789.)"), "<")
-			whole = inert(whole)
+		bare := strings.TrimLeft(line, " \t\r>*+-0123456789.)")
+		ticks := strings.Contains(line, "```")
+		was, ends := f.open, f.ends(line)
+		code := f.next(line)
+		html = bare != "" && (html || was == "" && bare[0] == '<')
+		switch { // where code begins or ends for some surfaces, and not for others, nothing that follows is certain
+		case ends, html && ticks, was != "" && f.open != "" && ticks:
+			sure = false
+		case was == "" && (strings.Contains(line, "~~~") || endless.MatchString(bare) || code && f.loose):
+			sure = false
+		}
+		if !code || !sure {
+			f.open = ""
+			var left bool
+			whole, left = inertLine(whole, !open)
+			open = (open || left) && strings.TrimSpace(line) != ""
 		}
 		b.WriteString(whole)
 		md = rest
 	}
 	return b.String()
 }
+
+// address is one without brackets, at the end of a text.
+var address = regexp.MustCompile(`(?i)(?:://|www\.)\S*$`)
+
+// endless is HTML that no empty line ends.
+var endless = regexp.MustCompile(`(?i)^<(?:[!?]|pre|script|style|textarea)`)
 
 // inertLine rewrites the brackets of one line. A link that goes over line ends is none here, and its bracket
 // is escaped like every other that is not certainly harmless. left reports backticks without an end.
@@ -63,6 +70,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			b.WriteString(s[i : i+2])
 			i += 2
 		case c == '`':
+			sure = sure && !address.MatchString(s[:i]) // it may belong to that
 			n := codeSpan(s[i:], sure)
 			left = left || strings.Trim(s[i:i+n], "`") == ""
 			b.WriteString(s[i : i+n])

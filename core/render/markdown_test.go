@@ -176,9 +176,22 @@ func TestInertMarkdown(t *testing.T) {
 		// Discord ends code at three backticks wherever they stand.
 		"```\na ``` [x](https://e.example)\n```": "```\na ``` [x (e.example)](https://e.example)\n```",
 		"| a<br>b | `<br>` | <b> |":              "| a b | `<br>` | <b> |",
-		"see [1]":                                `see \[1]`,
-		"[a](https://user:pass@evil.example/)":   "[a (evil.example)](https://user:pass@evil.example/)",
-		"[a](https://аpple.com)":                 "[a (аpple.com)](https://аpple.com)",
+		// Models write code into lists more often than not.
+		"1. a\n   ```py\n   x[0](y)\n\n   z[1]\n   ```\n2. [b](https://e.example)": "1. a\n   ```py\n   x[0](y)\n\n   z[1]\n   ```\n2. [b (e.example)](https://e.example)",
+		"- a\n    - b\n        ```\n        x[0]\n        ```":                     "- a\n    - b\n        ```\n        x[0]\n        ```",
+		"- ```\n  x[0]\n  ```":                                      "- ```\n  x[0]\n  ```",
+		"- a\n  ```\n[b](https://e.example)":                        "- a\n  ```\n[b (e.example)](https://e.example)",
+		"<details>\n\n```\nx[0]\n```\n</details>\n\n```\ny[1]\n```": "<details>\n\n```\nx[0]\n```\n</details>\n\n```\ny[1]\n```",
+		"- a\nlazy\n  ```\n[b](https://e.example)":                  "- a\nlazy\n  ```\n[b (e.example)](https://e.example)",
+		"- a\n  ```\nb\n```\nx[0]":                                  "- a\n  ```\nb\n```\nx\\[0]",                   // where code ends is not the same for all
+		"~~~\n[b](https://e.example)\n~~~":                          "~~~\n[b (e.example)](https://e.example)\n~~~", // not all know these fences
+		"<!--\n\n```\n-->\n[b](https://e.example)":                  "<!--\n\n```\n-->\n[b (e.example)](https://e.example)",
+		"<div>\n```\n\n[b](https://e.example)\n```":                 "<div>\n```\n\n[b (e.example)](https://e.example)\n```",
+		"https://a.example/`[b](https://e.example)`":                "https://a.example/`[b (e.example)](https://e.example)`",
+		"~~~\n```\n~~~\n[b](https://e.example)":                     "~~~\n```\n~~~\n[b (e.example)](https://e.example)",
+		"see [1]":                                                   `see \[1]`,
+		"[a](https://user:pass@evil.example/)":                      "[a (evil.example)](https://user:pass@evil.example/)",
+		"[a](https://аpple.com)":                                    "[a (аpple.com)](https://аpple.com)",
 	} {
 		if got := render.InertMarkdown(in); got != want {
 			t.Errorf("%q:\n got %q\nwant %q", in, got, want)
@@ -210,8 +223,8 @@ func checkInert(t interface{ Fatalf(string, ...any) }, md string) {
 
 func TestInertMarkdownAgainstParser(t *testing.T) {
 	part := rapid.SampledFrom([]string{
-		"[good](https://evil.example)", "[good](https://evil.example/?a=b&#41;&c)", "[good](https://good.example?&#64;evil.example)", "[good][ref]", "[ref]: https://evil.example\n", "![i](https://evil.example)", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "  ", "> ", "- ", "1. ",
-		"<a \"", "<pre>\n", "</pre>", "<!--", "-->", "|", "| --- | --- |\n", "\\", "[", "]", "(", ")", "!", "https://evil.example", "<https://evil.example>", "word ", "*", "_", "\"t\"", "\t", "&#96;", "](", "](<https://evil.example>)",
+		"[good](https://evil.example)", "[good](https://evil.example/?a=b&#41;&c)", "[good](https://good.example?&#64;evil.example)", "[good][ref]", "[ref]: https://evil.example\n", "![i](https://evil.example)", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "  ", "> ", "- ", "1. ", "2. ", "# ", "para",
+		"<a \"", "<pre>\n", "</pre>", "<!--", "-->", "|", "| --- | --- |\n", "\\", "[", "]", "(", ")", "!", "https://evil.example", "<https://evil.example>", "word ", "*", "_", "\"t\"", "\t", "&#96;", "\n  ```", "\n      ```\n", "](", "](<https://evil.example>)",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		checkInert(t, strings.Join(rapid.SliceOfN(part, 0, 14).Draw(t, "parts"), ""))
@@ -223,6 +236,12 @@ func FuzzInertMarkdown(f *testing.F) {
 	f.Add("- a\n\n  ```\n[good](https://evil.example)")
 	f.Add("\\```[good](https://evil.example)```")
 	f.Add("<pre>\n```\n</pre>\n[good](https://evil.example)")
+	f.Add("- a\n# b\npara\n    ```\n    [good](https://evil.example)")
+	f.Add("- a\n14. b\n    ```\n    [good](https://evil.example)")
+	f.Add("para ``` x\n      ```\n      [good](https://evil.example)")
+	f.Add("- a\n      ```\n\n[good](https://evil.example)\n      ```")
+	f.Add("~~~\n```\n~~~\n[good](https://evil.example)")
+	f.Add("<div>\n```\n\n```\n[good](https://evil.example)")
 	f.Add("a | ` | [good](https://evil.example) ` |\n--|--|--")
 	f.Fuzz(func(t *testing.T, md string) { checkInert(t, md) })
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuin/goldmark/ast"
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/core/render"
@@ -53,6 +54,36 @@ func TestRestEndsAtWords(t *testing.T) {
 			if w != "abcdefghi" {
 				t.Errorf("part %d holds %q", i, w)
 			}
+		}
+	}
+}
+
+// Code in a list or a quotation that a cut falls into ends there, and goes on after the cut: nothing else becomes code, and no code becomes text.
+func TestCutInListedCode(t *testing.T) {
+	line := "x := value // [not](https://a.link)\n"
+	for _, in := range []string{"", "   ", "    ", "\t"} {
+		text := "1. before\n" + strings.TrimSuffix(strings.ReplaceAll("\n```go\n"+strings.Repeat(line, 100)+"```\n", "\n", "\n"+in), in) + "\nAfter the code."
+		m := render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: text}}}
+		shown := render.Fit(m, render.Floor).Blocks[0].(render.Text).Markdown
+		code := 0
+		for i, md := range append([]string{shown}, render.Rest(m, render.Floor)...) {
+			walk(md, func(n ast.Node) {
+				switch n.(type) {
+				case *ast.FencedCodeBlock:
+					for j := range n.Lines().Len() {
+						got := n.Lines().At(j)
+						if l := string(got.Value([]byte(md))); !strings.HasSuffix(line, strings.TrimSpace(l)+"\n") {
+							t.Errorf("%q: in code of part %d stands %q", in, i, l)
+						}
+						code++
+					}
+				case *ast.Link, *ast.CodeBlock:
+					t.Errorf("%q: code became something else in part %d:\n%s", in, i, md)
+				}
+			})
+		}
+		if code < 100 {
+			t.Errorf("%q: %d lines of code are left", in, code)
 		}
 	}
 }
