@@ -63,7 +63,6 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		return s, false
 	}
 	var b strings.Builder
-	sure = sure && !strings.ContainsAny(s, "|<") // in tables and around tags, backticks may mean something else
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
@@ -71,8 +70,11 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			i += 2
 		case c == '`':
 			sure = sure && !address.MatchString(s[:i]) // it may belong to that
-			n := codeSpan(s[i:], sure)
-			left = left || strings.Trim(s[i:i+n], "`") == ""
+			cell, _, more := strings.Cut(s[i:], "|") // in a table no code goes beyond its cell
+			n := codeSpan(cell, sure)
+			if strings.Trim(s[i:i+n], "`") == "" {
+				left, sure = true, sure && !more
+			}
 			b.WriteString(s[i : i+n])
 			i += n
 		case c == '!' && strings.HasPrefix(s[i:], "!["):
@@ -101,6 +103,9 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		case c == '<' && (i == 0 || s[i-1] != '`') && IsBreak(s[i:i+1+strings.IndexByte(s[i:], '>')]):
 			b.WriteByte(' ')
 			i += 1 + strings.IndexByte(s[i:], '>')
+		case c == '<': // around tags, backticks may mean something else
+			left, sure = left || !strings.Contains(s[i:], ">"), false
+			fallthrough
 		default:
 			b.WriteByte(c)
 			i++

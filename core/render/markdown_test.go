@@ -186,6 +186,10 @@ func TestInertMarkdown(t *testing.T) {
 		"- a\n  ```\nb\n```\nx[0]":                                  "- a\n  ```\nb\n```\nx\\[0]",                   // where code ends is not the same for all
 		"~~~\n[b](https://e.example)\n~~~":                          "~~~\n[b (e.example)](https://e.example)\n~~~", // not all know these fences
 		"<!--\n\n```\n-->\n[b](https://e.example)":                  "<!--\n\n```\n-->\n[b (e.example)](https://e.example)",
+		"| `x[0]` | `Map<a, b[]>` | `c[` | `d[]` |":                 "| `x[0]` | `Map<a, b[]>` | `c[` | `d[]` |",
+		"Set<`a[]`> `b[]`":                                          "Set<`a\\[]`> `b\\[]`", // may be a tag
+		"| ` | [b](https://e.example) ` |":                          "| ` | [b (e.example)](https://e.example) ` |",
+		"a <i title='\n`'>[b](https://e.example) `":                 "a <i title='\n`'>[b (e.example)](https://e.example) `",
 		"<div>\n```\n\n[b](https://e.example)\n```":                 "<div>\n```\n\n[b (e.example)](https://e.example)\n```",
 		"https://a.example/`[b](https://e.example)`":                "https://a.example/`[b (e.example)](https://e.example)`",
 		"~~~\n```\n~~~\n[b](https://e.example)":                     "~~~\n```\n~~~\n[b (e.example)](https://e.example)",
@@ -242,6 +246,7 @@ func FuzzInertMarkdown(f *testing.F) {
 	f.Add("- a\n      ```\n\n[good](https://evil.example)\n      ```")
 	f.Add("~~~\n```\n~~~\n[good](https://evil.example)")
 	f.Add("<div>\n```\n\n```\n[good](https://evil.example)")
+	f.Add("x <a title='\n`'>[good](https://evil.example) `")
 	f.Add("a | ` | [good](https://evil.example) ` |\n--|--|--")
 	f.Fuzz(func(t *testing.T, md string) { checkInert(t, md) })
 }
