@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -70,7 +71,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			i += 2
 		case c == '`':
 			sure = sure && !address.MatchString(s[:i]) // it may belong to that
-			cell, _, more := strings.Cut(s[i:], "|") // in a table no code goes beyond its cell
+			cell, _, more := strings.Cut(s[i:], "|")   // in a table no code goes beyond its cell
 			n := codeSpan(cell, sure)
 			if strings.Trim(s[i:i+n], "`") == "" {
 				left, sure = true, sure && !more
@@ -147,16 +148,29 @@ func isTaskBox(s string, i int) bool {
 	return before == "- " || before == "* " || before == "+ "
 }
 
+// labels are the texts of links: words, code, or a number in brackets.
+var labels = regexp.MustCompile("^\\[([^\\[\\]\\\\`<\n]*|`([^\\[\\]\\\\`<\n]+)`|\\[[^\\[\\]\\\\`<\n]+\\])\\]\\(")
+
 // link reads "[label](destination)" or "[label](destination "title")" at the start of s. n is its length; 0 if it
-// is anything else, or anything unusual: brackets in the label, spaces or angle brackets in the destination.
+// is anything else, or anything unusual: marks in the label, spaces or angle brackets in the destination.
 func link(s string) (label, dest string, n int) {
-	end := strings.IndexAny(s[1:], "[]\\`<\n")
-	if end < 0 || s[1+end] != ']' || !strings.HasPrefix(s[2+end:], "(") {
+	m := labels.FindStringSubmatch(s)
+	if m == nil {
 		return "", "", 0
 	}
-	label, rest := s[1:1+end], s[3+end:]
-	stop := strings.IndexAny(rest, "()<>\\`[]\n")
-	if stop < 0 || rest[stop] != ')' {
+	label, rest := cmp.Or(m[2], m[1]), s[len(m[0]):]
+	stop, deep := 0, 0
+	for ; stop < len(rest) && (rest[stop] != ')' || deep > 0); stop++ {
+		switch rest[stop] {
+		case '<', '>', '\\', '`', '[', ']', '\n':
+			return "", "", 0
+		case '(':
+			deep++
+		case ')':
+			deep--
+		}
+	}
+	if stop == len(rest) {
 		return "", "", 0
 	}
 	dest, title, _ := strings.Cut(strings.Trim(rest[:stop], " "), " ")
@@ -167,24 +181,25 @@ func link(s string) (label, dest string, n int) {
 	if address, _, _ := strings.Cut(dest, "?"); strings.ContainsAny(dest, "\"'\t") || strings.Contains(address, "&") {
 		return "", "", 0 // quotes, and entities before the query: where it goes depends on who reads it
 	}
-	return label, dest, 3 + end + stop + 1
+	return label, dest, len(m[0]) + stop + 1
 }
 
 // honestLink is a link whose text says where it goes.
 func honestLink(label, dest string) string {
 	lower := strings.ToLower(dest)
+	to := strings.NewReplacer("(", "%28", ")", "%29").Replace(dest) // not everybody counts them
 	web := strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
 	switch {
 	case !web && !strings.HasPrefix(lower, "mailto:"):
 		return inertLabel(label) + " (" + inertLabel(dest) + ")"
 	case strings.TrimSpace(label) == dest:
-		return "[" + label + "](" + dest + ")"
+		return "[" + label + "](" + to + ")"
 	}
 	where := hostOrWhole(dest)
 	if web && where == "" {
 		return inertLabel(label) + " (" + inertLabel(dest) + ")"
 	}
-	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + dest + ")"
+	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + to + ")"
 }
 
 // hostOrWhole is what a person should know of a destination: its host, or the whole where it has none.
