@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -62,7 +63,8 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
 	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
-	if err == nil && isPage(kind) && !isPage(string(is.Type)) { // Slack shows a page to sign in to whoever may not read the file
+	// Slack shows a page to sign in to whoever may not read the file. What it gives of a canvas is a page, too, of the canvas.
+	if err == nil && isPage(kind) && !isPage(string(is.Type)) && !bytes.Contains(data, []byte(`class="quip-canvas-content"`)) {
 		return nil, &attach.Error{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
 	}
 	return data, err

@@ -108,6 +108,11 @@ func TestFilesThatAreNone(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<!DOCTYPE html><title>Sign in | Slack</title>"))
 	}
+	const canvasText = `<div class="quip-canvas-content"><h1 id="temp:C:a">Plan</h1></div>`
+	canvas := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(canvasText))
+	}
 	long := func(length string, n int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			if length != "" {
@@ -133,6 +138,8 @@ func TestFilesThatAreNone(t *testing.T) {
 		"sign in":              {fakeslack.File{Answer: page}, turn.UnreadScope, ""},
 		"sign in, odd type":    {fakeslack.File{Answer: page, Type: "text/plain"}, turn.UnreadScope, ""},
 		"a page of a person's": {fakeslack.File{Answer: page, Type: "text/html"}, "", "<!DOCTYPE html><title>Sign in | Slack</title>"},
+		"a canvas":             {fakeslack.File{Answer: canvas, Type: "application/vnd.slack-docs", Mode: "quip"}, "", canvasText},
+		"no canvas, a sign in": {fakeslack.File{Answer: page, Type: "application/vnd.slack-docs", Mode: "quip"}, turn.UnreadScope, ""},
 		"404":                  {fakeslack.File{Answer: status(404)}, turn.UnreadGone, ""},
 		"410":                  {fakeslack.File{Answer: status(410)}, turn.UnreadGone, ""},
 		"401":                  {fakeslack.File{Answer: status(401)}, turn.UnreadForbidden, ""},
