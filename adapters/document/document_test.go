@@ -160,3 +160,23 @@ func TestPDFEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A page that cannot be read does not take the others with it, and a PDF that is encrypted is not called a broken one.
+func TestPDFsOfEveryDay(t *testing.T) {
+	two := "<< /Type /Pages /Count 2 /Kids [6 0 R 3 0 R] >>"
+	hello, bad := streamOf([]byte("BT /F1 12 Tf (hello) Tj ET")), streamOf([]byte("BT /F1 Tf (bad) Tj ET"))
+	other := strings.Replace(page, "4 0 R", "7 0 R", 1)
+	doc, why := read(t, "two.pdf", pdfOf(catalogue, two, page, hello, font, other, bad))
+	if doc.Text != "[page 1 cannot be read]\n\nhello" || why != "" {
+		t.Errorf("%q, %q", doc.Text, why)
+	}
+	if doc, why = read(t, "bad.pdf", pdfOf(catalogue, onePage, page, bad, font)); why != turn.UnreadBroken {
+		t.Errorf("%q, %q", doc.Text, why)
+	}
+	for _, kind := range []string{"/V 5 /R 6 /Length 256", "/V 2 /R 3 /Length 128 /O (" + strings.Repeat("o", 32) + ") /U (" + strings.Repeat("u", 32) + ") /P -4"} {
+		locked := bytes.Replace(pdfOf(catalogue, onePage, page, hello, font), []byte("/Root"), []byte("/ID [(a) (b)] /Encrypt << /Filter /Standard "+kind+" >> /Root"), 1)
+		if doc, why = read(t, "locked.pdf", locked); why != "locked" {
+			t.Errorf("%s: %q, %q", kind, doc.Text, why)
+		}
+	}
+}

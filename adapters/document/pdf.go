@@ -2,9 +2,11 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -42,7 +44,7 @@ var slots = make(chan struct{}, atOnce)
 type pages struct {
 	Text  string
 	Pages int // that Text is of, where there are more
-	Err   string
+	Why   turn.WhyUnread // it was not read
 }
 
 // Main is the reading process, where this binary was started as one, and then does not return. It stands first in main.
@@ -60,7 +62,10 @@ func Main() {
 		p, err = extract(data)
 	}
 	if err != nil {
-		p.Err = err.Error()
+		p.Why = turn.UnreadBroken
+		if strings.Contains(err.Error(), "encrypt") { // all that the library says of it
+			p.Why = turn.UnreadLocked
+		}
 	}
 	say := json.NewEncoder(os.Stdout)
 	say.SetEscapeHTML(false)
@@ -82,7 +87,8 @@ func extract(data []byte) (p pages, err error) {
 		return p, err
 	}
 	var b strings.Builder
-	n := r.NumPage()
+	var broken error
+	read, n := 0, r.NumPage()
 	for i := 1; i <= n; i++ {
 		if i > pdfPages || b.Len() > pdfText {
 			p.Pages = i - 1
@@ -93,12 +99,17 @@ func extract(data []byte) (p pages, err error) {
 			continue
 		}
 		s, err := page.GetPlainText(nil)
-		if err != nil {
-			return p, err
+		if err == nil {
+			read++
+		} else {
+			s, broken = fmt.Sprintf("[page %d cannot be read]", i), err
 		}
 		if s = strings.TrimSpace(s); s != "" {
 			b.WriteString(s + "\n\n")
 		}
+	}
+	if broken != nil && read == 0 {
+		return p, broken
 	}
 	p.Text = text.HeadBytes(strings.ToValidUTF8(strings.TrimSpace(b.String()), "\uFFFD"), pdfText)
 	return p, nil
@@ -130,8 +141,8 @@ func readPDF(ctx context.Context, data []byte, within time.Duration) (attach.Doc
 		return attach.Document{}, no(turn.UnreadBroken, "a PDF could not be read in time, or took too much memory")
 	}
 	var p pages
-	if json.Unmarshal(out.Bytes(), &p) != nil || p.Err != "" {
-		return attach.Document{}, no(turn.UnreadBroken, "not a PDF that can be read")
+	if json.Unmarshal(out.Bytes(), &p) != nil || p.Why != "" {
+		return attach.Document{}, no(cmp.Or(p.Why, turn.UnreadBroken), "not a PDF that can be read")
 	}
 	return attach.Document{Text: p.Text, Pages: p.Pages}, nil
 }

@@ -67,6 +67,7 @@ var unread = map[string]string{
 	"forbidden":   " may not be read by " + Product,
 	"scope":       " was not read: " + Product + " lacks the scope files:read, which an admin can give it",
 	"elsewhere":   " is only a link to another site, where " + Product + " does not look",
+	"locked":      " is protected by a password or against copying, and was not read",
 	"unavailable": " could not be fetched just now",
 	"broken":      " cannot be read: it is not what it says, or takes too much",
 }

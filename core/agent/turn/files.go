@@ -36,6 +36,7 @@ const (
 	UnreadForbidden WhyUnread = "forbidden"   // the bot may not have it
 	UnreadScope     WhyUnread = "scope"       // the bot lacks the right to read files at all
 	UnreadElsewhere WhyUnread = "elsewhere"   // it is only a link to another site
+	UnreadLocked    WhyUnread = "locked"      // it is encrypted
 	UnreadTrouble   WhyUnread = "unavailable" // the platform did not give it out
 	UnreadBroken    WhyUnread = "broken"      // it is not what it says, or takes too much to read
 )
