@@ -44,9 +44,10 @@ func no(why turn.WhyUnread, cause string) error {
 
 // Read implements [attach.Reader].
 func (r Reader) Read(ctx context.Context, _ chat.File, data []byte) (attach.Document, error) {
+	bare := bytes.TrimLeft(data, "\r\n ") // programs send an empty line before a PDF by mistake
 	switch kind := http.DetectContentType(data); {
-	case bytes.HasPrefix(data, []byte("%PDF-")):
-		return readPDF(ctx, data, cmp.Or(r.within, pdfWithin))
+	case bytes.HasPrefix(bare, []byte("%PDF-")):
+		return readPDF(ctx, bare, cmp.Or(r.within, pdfWithin))
 	case kind == "image/png" || kind == "image/jpeg" || kind == "image/gif":
 		c, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if err != nil || c.Width <= 0 || c.Height <= 0 {
@@ -83,12 +84,18 @@ func textOf(data []byte) (string, bool) {
 		if runes[i] = rune(b); b >= 0x80 {
 			odd++
 		}
+		if b >= 0x80 && b < 0xA0 {
+			runes[i] = windows[b-0x80]
+		}
 	}
 	if odd > len(data)/4 { // of text in Latin letters it is far less
 		return "", false
 	}
 	return plain(string(runes))
 }
+
+// windows are the characters that Windows puts where Latin 1 has controls. https://encoding.spec.whatwg.org/windows-1252.html
+var windows = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
 func fromUTF16(data []byte, at func([]byte) uint16) (string, bool) {
 	units := make([]uint16, 0, len(data)/2)

@@ -61,6 +61,8 @@ func TestKindsByTheirBytes(t *testing.T) {
 		"mark.csv":         {data: []byte("\xEF\xBB\xBFa;b"), text: "a;b"},
 		"wide.csv":         {data: []byte("\xFF\xFEa\x00;\x00\xE5\x00"), text: "a;å"},
 		"one byte.csv":     {data: []byte("Malm\xF6;12\nLund;7\n"), text: "Malmö;12\nLund;7\n"},
+		"windows.csv":      {data: []byte("Preis;\x80 5\n\x84gut\x93 \x96 sagt Ren\xe9\n"), text: "Preis;€ 5\n„gut“ – sagt René\n"},
+		"\n first.pdf":     {data: []byte("\r\n%PDF-1.7\nnothing else"), why: turn.UnreadBroken},
 		"page.png":         {data: []byte("<html><script>alert(1)</script>"), text: "<html><script>alert(1)</script>"},
 		"picture.txt":      {data: picture(t, 3, 2), picture: "image/png"},
 		"wide.png":         {data: picture(t, maxSide+1, 1), why: turn.UnreadTooBig},

@@ -43,7 +43,7 @@ var slots = make(chan struct{}, atOnce)
 // pages is what the process that reads says.
 type pages struct {
 	Text  string
-	Pages int // that Text is of, where there are more
+	Pages int            // that Text is of, where there are more
 	Why   turn.WhyUnread // it was not read
 }
 
