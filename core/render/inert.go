@@ -13,6 +13,7 @@ import (
 //     http, https and mailto becomes plain text;
 //   - ![alt](url) becomes "alt (image: host)";
 //   - reference links and their definitions become plain text;
+//   - <https://…> loses its brackets, which a surface that escapes them could take for part of the address;
 //   - <br>, which models write into cells of tables, becomes a space.
 //
 // All other HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
@@ -53,6 +54,9 @@ func InertMarkdown(md string) string {
 
 // address is one without brackets, at the end of a text.
 var address = regexp.MustCompile(`(?i)(?:://|www\.)\S*$`)
+
+// bracketed is an address in angle brackets.
+var bracketed = regexp.MustCompile(`(?i)^<https?://[^\s<>\x60]+>(?:\W|$)`)
 
 // endless is HTML that no empty line ends.
 var endless = regexp.MustCompile(`(?i)^<(?:[!?]|pre|script|style|textarea)`)
@@ -104,6 +108,10 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		case c == '<' && (i == 0 || s[i-1] != '`') && IsBreak(s[i:i+1+strings.IndexByte(s[i:], '>')]):
 			b.WriteByte(' ')
 			i += 1 + strings.IndexByte(s[i:], '>')
+		case c == '<' && bracketed.MatchString(s[i:]):
+			n := strings.IndexByte(s[i:], '>')
+			b.WriteString(s[i+1 : i+n])
+			i += n + 1
 		case c == '<': // around tags, backticks may mean something else
 			left, sure = left || !strings.Contains(s[i:], ">"), false
 			fallthrough

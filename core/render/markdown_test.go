@@ -194,6 +194,8 @@ func TestInertMarkdown(t *testing.T) {
 		"[[1]](https://e.example/1), [`x` y](https://e.example)":    "[\\[1\\] (e.example)](https://e.example/1), \\[`x` y](https://e.example)",
 		"[z](https://e.example/Foo_(bar)) (see)":                    "[z (e.example)](https://e.example/Foo_%28bar%29) (see)",
 		"[z](https://e.example/(()":                                 "\\[z](https://e.example/(()",
+		"see <https://e.example/a?b=1&c=2>. `<https://e.example>`":  "see https://e.example/a?b=1&c=2. `<https://e.example>`",
+		"<https://e.example>x <ftp://e.example> <https://a b>":      "<https://e.example>x <ftp://e.example> <https://a b>",
 		"<div>\n```\n\n[b](https://e.example)\n```":                 "<div>\n```\n\n[b (e.example)](https://e.example)\n```",
 		"https://a.example/`[b](https://e.example)`":                "https://a.example/`[b (e.example)](https://e.example)`",
 		"~~~\n```\n~~~\n[b](https://e.example)":                     "~~~\n```\n~~~\n[b (e.example)](https://e.example)",
