@@ -293,7 +293,7 @@ func parts(s string, from, room int) []string {
 		if !fits(s[from:], left) {
 			to = from + wordEnd(s[from:], firstRunes(s[from:], left))
 		}
-		part := reopened(s[:from], s[from:to])
+		part := strings.TrimLeft(reopened(s[:from], s[from:to]), "\n")
 		if to < len(s) {
 			part = closed(part)
 		}

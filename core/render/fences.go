@@ -100,7 +100,7 @@ func reopened(before, s string) string {
 	f := fencesIn(before)
 	after := strings.TrimLeft(s, "\n")
 	if f.open == "" || after == "" {
-		return after
+		return s
 	}
 	fence, out := f.open+"\n", f.open+"\n"
 	if after == s && before != "" && !strings.HasSuffix(before, "\n") { // the rest of a line

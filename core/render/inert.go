@@ -56,7 +56,7 @@ func InertMarkdown(md string) string {
 var address = regexp.MustCompile(`(?i)(?:://|www\.)\S*$`)
 
 // bracketed is an address in angle brackets.
-var bracketed = regexp.MustCompile(`(?i)^<https?://[^\s<>\x60]+>(?:\W|$)`)
+var bracketed = regexp.MustCompile(`(?i)^<https?://[^\s<>|\x60]+>(?:\W|$)`)
 
 // endless is HTML that no empty line ends.
 var endless = regexp.MustCompile(`(?i)^<(?:[!?]|pre|script|style|textarea)`)
