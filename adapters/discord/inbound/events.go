@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,22 +20,17 @@ import (
 // LooseString is a string where another type may stand.
 type LooseString = surface.LooseString
 
-var errNotObject = errors.New("it is not a JSON object")
+var errNotJSON, errNotObject = errors.New("it is not JSON"), errors.New("it is not a JSON object")
 
 // Decode reads a JSON object, leaving out what has an odd shape. Its error quotes nothing of it: messages do not belong in a log.
 func Decode(payload []byte, into any) error {
 	if b := bytes.TrimSpace(payload); len(b) == 0 || b[0] != '{' {
 		return errNotObject
 	}
-	err := json.Unmarshal(payload, into)
-	var syntax *json.SyntaxError
-	switch {
-	case err == nil, errors.As(err, new(*json.UnmarshalTypeError)): // the one field is skipped, the others are there
-		return nil
-	case errors.As(err, &syntax):
-		return fmt.Errorf("it is not JSON from byte %d on", syntax.Offset)
+	if err := json.Unmarshal(payload, into); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) { // the one field is skipped, the others are there
+		return errNotJSON
 	}
-	return errors.New("it cannot be decoded")
+	return nil
 }
 
 // Account is a user object. https://discord.com/developers/docs/resources/user#user-object
@@ -141,22 +135,28 @@ type Component struct {
 	Component  *Component  `json:"component"`  // Label
 }
 
-// isWritten: it is of the types that are somebody's words. All others are announcements, a program's answers, or the first message of a thread, which
-// only points at the one it hangs on. https://discord.com/developers/docs/resources/message#message-object-message-types
-func (m *Message) isWritten() bool {
-	return m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
+// author is the ID of who wrote it, or "".
+func (m *Message) author() string {
+	if m == nil || m.Author == nil {
+		return ""
+	}
+	return string(m.Author.ID)
 }
 
-// ByPerson reports whether a person wrote it in their own name.
-func (m *Message) ByPerson(me string) bool {
-	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
-		m.isWritten()
+// isWritten: it is of the types that are somebody's words, and not mine. All others are announcements, a program's answers, or the first message of a thread,
+// which only points at the one it hangs on. https://discord.com/developers/docs/resources/message#message-object-message-types
+func (m *Message) isWritten(me string) bool {
+	return ids.IsSnowflake(m.author()) && !m.WrittenBy(me) && !m.Author.System && (m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply)
 }
+
+func (m *Message) isOfProgram() bool { return m.Author.Bot || m.Webhook != "" }
+
+// ByPerson reports whether a person wrote it in their own name.
+func (m *Message) ByPerson(me string) bool { return m.isWritten(me) && !m.isOfProgram() }
 
 // ByProgram reports whether another bot or a webhook wrote it, and names user in its words: not in what it quotes, nor by answering.
 func (m *Message) ByProgram(user string) bool {
-	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != user && (m.Author.Bot || m.Webhook != "") && !m.Author.System &&
-		m.isWritten() && strings.Contains(string(m.Content), "<@"+user+">") && m.MentionsUser(user)
+	return m.isWritten(user) && m.isOfProgram() && m.MentionsUser(user) && strings.Contains(string(m.Content), "<@"+user+">")
 }
 
 // MentionsUser: Discord has found the mention, or the reply that notifies, and not our reading of the text: what stands in a code
@@ -167,15 +167,15 @@ func (m *Message) MentionsUser(id string) bool {
 
 // RepliesTo reports whether it is a reply to somebody's message, also where the reply does not notify.
 func (m *Message) RepliesTo(id string) bool {
-	return m.Type == discordgo.MessageTypeReply && m.Referenced != nil && m.Referenced.Author != nil && string(m.Referenced.Author.ID) == id
+	return m.Referenced.WrittenBy(id)
 }
 
 // NamesOthers reports whether it calls anybody but me and its author, or answers them.
 func (m *Message) NamesOthers(me string) bool {
-	self := []string{me, string(m.Author.ID)}
+	self := []string{me, m.author(), ""}
 	return m.Everyone || len(m.MentionRoles) > 0 ||
 		slices.ContainsFunc(m.Mentions, func(u Mentioned) bool { return !slices.Contains(self, string(u.ID)) }) ||
-		m.Type == discordgo.MessageTypeReply && m.Referenced != nil && m.Referenced.Author != nil && !slices.Contains(self, string(m.Referenced.Author.ID))
+		!slices.Contains(self, m.Referenced.author())
 }
 
 // IsEmpty: it has nothing that could be read. Without the intent for message content everything that is not for the bot looks so.

@@ -23,22 +23,20 @@ type Interaction struct {
 	ChannelID   LooseString               `json:"channel_id"`
 	Member      *Member                   `json:"member"`
 	User        *Account                  `json:"user"`
-	Message     *ClickedMessage           `json:"message"`
+	Message     ClickedMessage            `json:"message"`
 	Data        InteractionData           `json:"data"`
 
 	At time.Time `json:"-"` // when it came here: said by whoever takes it
 }
 
-// ClickedMessage is what is read of the message that was clicked, or whose button opened a form.
+// ClickedMessage is what is read of the message that was clicked, or whose button opened a form: nothing of a slash command.
 type ClickedMessage struct {
 	ID    LooseString            `json:"id"`
 	Flags discordgo.MessageFlags `json:"flags"`
 }
 
 // IsPrivate: only one person sees it.
-func (m *ClickedMessage) IsPrivate() bool {
-	return m != nil && m.Flags&discordgo.MessageFlagsEphemeral != 0
-}
+func (m ClickedMessage) IsPrivate() bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
 
 type InteractionData struct {
 	Name       LooseString   `json:"name"`
@@ -56,10 +54,7 @@ type Option struct {
 
 // Lane: what somebody does to one message keeps its order, and waits for nobody else, nor for a message of its room.
 func (in *Interaction) Lane() string {
-	if in.Message != nil && in.Message.ID != "" {
-		return "i:" + string(in.Message.ID) + "/" + in.By().User.Key
-	}
-	return "c:" + string(in.ChannelID) + "/" + in.By().User.Key
+	return string(cmp.Or(in.Message.ID, in.ChannelID)) + "/" + in.By().User.Key
 }
 
 func (in *Interaction) Values() (all []string) {
@@ -69,12 +64,7 @@ func (in *Interaction) Values() (all []string) {
 	return all
 }
 
-func (in *Interaction) MessageRef() chat.MessageRef {
-	if in.Message == nil {
-		return ""
-	}
-	return chat.MessageRef(in.Message.ID)
-}
+func (in *Interaction) MessageRef() chat.MessageRef { return chat.MessageRef(in.Message.ID) }
 
 // Delivery is the same for an interaction that comes twice: over two connections.
 func (in *Interaction) Delivery() chat.Delivery { return chat.Delivery("i:" + string(in.ID)) }

@@ -50,9 +50,9 @@ func spelled(part []string, of Names) string {
 
 // instant is a time that every reader sees in their own zone.
 func instant(unix string) string {
-	n, err := strconv.ParseInt(unix, 10, 64)
+	n, _ := strconv.ParseInt(unix, 10, 64) // entity takes no more digits than fit
 	t := time.Unix(n, 0).UTC()
-	if err != nil || t.Year() < 1 || t.Year() > 9999 {
+	if t.Year() < 1 || t.Year() > 9999 {
 		return unix
 	}
 	return t.Format("2006-01-02 15:04 UTC")
@@ -195,7 +195,7 @@ func joined(parts []string) string {
 }
 
 // WrittenBy reports whether a user did.
-func (m *Message) WrittenBy(user string) bool { return m.Author != nil && string(m.Author.ID) == user }
+func (m *Message) WrittenBy(user string) bool { return m.author() == user }
 
 // Quote is a message of a guild as text of its author. It is not ok where the message says nothing.
 func (m *Message) Quote(guild string, of Names) (q chat.Quote, ok bool) {
@@ -205,15 +205,13 @@ func (m *Message) Quote(guild string, of Names) (q chat.Quote, ok bool) {
 		return chat.Quote{}, false
 	}
 	q.Text = PlainText(m.Words(), of)
-	if m.Author == nil || q.Text == "" {
-		return q, q.Text != ""
+	if m.Author != nil {
+		q.Name = cmp.Or(DisplayName(m.Author, m.Member), "a bot")
+		if !m.isOfProgram() {
+			q.By = ids.Person(guild, m.author())
+		}
 	}
-	q.Name = DisplayName(m.Author, m.Member)
-	if !m.Author.Bot && m.Webhook == "" {
-		q.By = ids.Person(guild, string(m.Author.ID))
-	}
-	q.Name = cmp.Or(q.Name, "a bot")
-	return q, true
+	return q, q.Text != ""
 }
 
 // maxThreadName is how many characters a thread's name has at most. https://discord.com/developers/docs/resources/channel#start-thread-from-message

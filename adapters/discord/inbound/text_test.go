@@ -25,6 +25,7 @@ func TestReadable(t *testing.T) {
 		"at <t:1700000000:R>":           "at 2023-11-14 22:13 UTC",
 		"at <t:1700000000>":             "at 2023-11-14 22:13 UTC",
 		"<t:99999999999999999:f>":       "99999999999999999",
+		"<t:-99999999999999:f>":         "-99999999999999",
 		"<id:customize>":                "#customize",
 		"a < b > c <@> <@x> <#> <:a:1>": "a < b > c <@> <@x> <#> <:a:1>",
 		"<https://example.com/?a=1&b>":  "<https://example.com/?a=1&b>",
