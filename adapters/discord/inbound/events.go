@@ -156,7 +156,7 @@ func (m *Message) ByPerson(me string) bool { return m.isWritten(me) && !m.isOfPr
 
 // ByProgram reports whether another bot or a webhook wrote it, and names user in its words: not in what it quotes, nor by answering.
 func (m *Message) ByProgram(user string) bool {
-	return m.isWritten(user) && m.isOfProgram() && m.MentionsUser(user) && strings.Contains(string(m.Content), "<@"+user+">")
+	return m.isWritten(user) && m.isOfProgram() && m.MentionsUser(user) && strings.Contains(strings.ReplaceAll(string(m.Content), "<@!", "<@"), "<@"+user+">")
 }
 
 // MentionsUser: Discord has found the mention, or the reply that notifies, and not our reading of the text: what stands in a code

@@ -23,18 +23,19 @@ func TestWhoseWordsItIs(t *testing.T) {
 	t.Parallel()
 	const names = `"mentions":[{"id":"11"}],"content":"<@11> hi"`
 	for what, x := range map[string]struct{ fields, by string }{
-		"a person's":                    {names, "person"},
-		"a person's answer":             {`"type":19,` + names, "person"},
-		"what Discord says of a person": {`"type":7,` + names, ""},
-		"an account of Discord's own":   {`"author":{"id":"5","system":true},` + names, ""},
-		"the bot's own":                 {`"author":{"id":"11","bot":true},` + names, ""},
-		"a hook's":                      {`"webhook_id":"6","author":{"id":"6"},` + names, "program"},
-		"a bot's":                       {`"author":{"id":"5","bot":true},` + names, "program"},
-		"a bot's answer to a command":   {`"type":20,"author":{"id":"5","bot":true},` + names, ""},
-		"a bot's that only answers":     {`"type":19,"author":{"id":"5","bot":true},"mentions":[{"id":"11"}],"content":"hi"`, ""},
-		"a bot's in a code block":       {`"author":{"id":"5","bot":true},"content":"<@11>"`, ""},
-		"nobody's":                      {`"author":null,` + names, ""},
-		"of an author that is no user":  {`"author":{"id":"x"},` + names, ""},
+		"a person's":                        {names, "person"},
+		"a person's answer":                 {`"type":19,` + names, "person"},
+		"what Discord says of a person":     {`"type":7,` + names, ""},
+		"an account of Discord's own":       {`"author":{"id":"5","system":true},` + names, ""},
+		"the bot's own":                     {`"author":{"id":"11","bot":true},` + names, ""},
+		"a hook's":                          {`"webhook_id":"6","author":{"id":"6"},` + names, "program"},
+		"a bot's":                           {`"author":{"id":"5","bot":true},` + names, "program"},
+		"a bot's, written as bots did once": {`"author":{"id":"5","bot":true},"mentions":[{"id":"11"}],"content":"<@!11> hi"`, "program"},
+		"a bot's answer to a command":       {`"type":20,"author":{"id":"5","bot":true},` + names, ""},
+		"a bot's that only answers":         {`"type":19,"author":{"id":"5","bot":true},"mentions":[{"id":"11"}],"content":"hi"`, ""},
+		"a bot's in a code block":           {`"author":{"id":"5","bot":true},"content":"<@11>"`, ""},
+		"nobody's":                          {`"author":null,` + names, ""},
+		"of an author that is no user":      {`"author":{"id":"x"},` + names, ""},
 	} {
 		m, by := read(t, x.fields), ""
 		if m.ByPerson("11") {
