@@ -109,21 +109,18 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// Before is the snowflake before id.
+// Before is the snowflake before id; "0" of what is none.
 func Before(id string) string {
-	n, err := strconv.ParseUint(id, 10, 64)
-	if err != nil || n == 0 {
+	n, _ := strconv.ParseUint(id, 10, 64)
+	if n == 0 {
 		return "0"
 	}
 	return strconv.FormatUint(n-1, 10)
 }
 
-// Time is when a message was made, which its ID says.
+// Time is when a message was made, which its ID says; long ago of what is none.
 func Time(id string) time.Time {
-	n, err := strconv.ParseUint(id, 10, 64)
-	if err != nil {
-		return time.Time{}
-	}
+	n, _ := strconv.ParseUint(id, 10, 64)
 	return time.UnixMilli(int64(n>>22) + discordEpoch)
 }
 

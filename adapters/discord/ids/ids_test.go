@@ -26,6 +26,9 @@ func TestAPlaceIsReadBackFromItsChat(t *testing.T) {
 }
 
 func TestReferences(t *testing.T) {
+	if (Place{"", "2", ""}).Shared() != "" || (Place{"1", "2", "3"}).Shared() != (Place{"1", "2", ""}).Shared() || !Person("1", "").IsZero() {
+		t.Error("a direct message stands in no channel, a thread in its channel, and nobody is nobody")
+	}
 	for want, p := range map[string]Place{
 		"https://discord.com/channels/1/2/9":   {"1", "2", ""},
 		"https://discord.com/channels/1/3/9":   {"1", "2", "3"},
@@ -33,6 +36,16 @@ func TestReferences(t *testing.T) {
 	} {
 		if got := p.LinkTo("9"); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A handle comes back out of a log, and becomes the path of a call.
+func TestHandlesOfFiles(t *testing.T) {
+	t.Parallel()
+	for handle, want := range map[string]bool{"1/2/3": true, "1/2": false, "1/2/3/4": false, "../2/3": false, "1/x/3": false, "1/2/": false} {
+		if channel, message, attachment, ok := FileOf(handle); ok != want || ok && channel+message+attachment != "123" {
+			t.Errorf("%q: %v", handle, ok)
 		}
 	}
 }
