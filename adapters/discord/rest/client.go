@@ -95,9 +95,7 @@ func (c *Client) Until(ctx context.Context, say string, wait func(try int) time.
 		pe := new(agent.PlatformError)
 		errors.As(FaultOf(err), &pe)
 		c.Logger.Warn("discord: "+say+"; trying again", "err", pe)
-		if err := c.Pause(ctx, max(pe.RetryAfter, wait(try))); err != nil {
-			return err
-		}
+		_ = c.Pause(ctx, max(pe.RetryAfter, wait(try))) // its error is ctx's, which is looked at above
 	}
 }
 

@@ -53,9 +53,9 @@ func FaultOf(err error) error {
 		return nil
 	case errors.As(err, &pe): // also from within a url.Error: the transport refuses by itself
 		return pe
-	case errors.As(err, &busy) && busy.RateLimit != nil && busy.TooManyRequests != nil:
+	case errors.As(err, &busy):
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, surface.BusyForUnknown), Cause: errSlow}
-	case errors.As(err, &no) && no.Response != nil:
+	case errors.As(err, &no):
 		return refusalFault(refusalOf(no))
 	case errors.Is(err, context.Canceled):
 		return Transient(context.Canceled)

@@ -40,6 +40,7 @@ func TestFaults(t *testing.T) {
 		"unauthorized":        {answered(401, `{"code":0}`), agent.FaultForbidden},
 		"500":                 {answered(500, `{"code":0}`), agent.FaultTransient},
 		"503 page":            {answered(503, `<html>`), agent.FaultTransient},
+		"408 page":            {answered(408, `<html>`), agent.FaultTransient},
 		"overloaded":          {answered(503, `{"code":130000}`), agent.FaultTransient},
 		"502":                 {errors.New("Exceeded Max retries HTTP 502 Bad Gateway, <html>"), agent.FaultTransient},
 		"429":                 {busy, agent.FaultBusy},
@@ -59,6 +60,22 @@ func TestFaults(t *testing.T) {
 	if samples.AfterOf(FaultOf(busy)) != 3*time.Second {
 		t.Error(FaultOf(busy))
 	}
+	for _, why := range []error{context.Canceled, context.DeadlineExceeded} { // the doctor and the engine say what ended
+		if err := FaultOf(&url.Error{Op: "Post", URL: "x", Err: why}); !errors.Is(err, why) {
+			t.Errorf("%v is lost in %v", why, err)
+		}
+	}
+	if s := FaultOf(answered(503, `<html>`)).Error(); !strings.HasSuffix(s, "HTTP status 503") {
+		t.Error(s)
+	}
+	for kind, want := range map[agent.PlatformFault]bool{agent.FaultGone: true, agent.FaultForbidden: true, agent.FaultTransient: false, agent.FaultBusy: false} {
+		if IsUnreachable(&agent.PlatformError{Kind: kind}) != want {
+			t.Errorf("%v is taken for the opposite", kind)
+		}
+	}
+	if IsUnreachable(errors.New("x")) {
+		t.Error("any error lets go of a room")
+	}
 	if FaultOf(nil) != nil {
 		t.Error("nothing is a fault")
 	}
@@ -72,9 +89,15 @@ func TestABadFormNamesThePlace(t *testing.T) {
 	if CodeOf(err) != discordgo.ErrCodeInvalidFormBody || RefusalIn(err).Status != 400 {
 		t.Error("the code is lost")
 	}
-	deep := strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000)
-	if s := wrongAt(json.RawMessage(deep)); len(s) > 1000 {
-		t.Error(len(s))
+	one := `{"_errors":[{"code":"X"}]}`
+	deep, wide := strings.Repeat(`{"a":`, 5000)+one+strings.Repeat("}", 5000), `{"0":`+one
+	for i := range 100 {
+		wide += `,"` + strings.Repeat("1", i+1) + `":` + one
+	}
+	for _, s := range []string{deep, wide + "}"} {
+		if s := FaultOf(answered(400, `{"code":50035,"errors":`+s+`}`)).Error(); len(s) > 200 {
+			t.Error(s)
+		}
 	}
 }
 

@@ -138,17 +138,14 @@ var routeSeed = maphash.MakeSeed()
 func routeOf(method, path string, now time.Time) route {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, apiTheirs), apiOurs)
 	parts := strings.Split(path, "/")
-	to := route{answer: parts[0] == "interactions", exempt: parts[0] == "interactions" || parts[0] == "webhooks"}
-	major := to.exempt || parts[0] == "channels" || parts[0] == "guilds"
+	to := route{answer: parts[0] == "interactions", exempt: parts[0] == "interactions" || parts[0] == "webhooks"} // these differ by their tokens
 	for i, p := range parts {
 		switch {
-		case i == 1 && major, i == 2 && parts[0] == "webhooks":
-		case ids.IsSnowflake(p):
-			if method == "PATCH" && i > 0 && parts[i-1] == "messages" && IsOld(p, now) {
-				parts[i] = "{old}"
-			} else {
-				parts[i] = "{id}"
-			}
+		case !ids.IsSnowflake(p), i == 1 && (parts[0] == "channels" || parts[0] == "guilds"):
+		case i == 3 && parts[2] == "messages" && method == "PATCH" && IsOld(p, now):
+			parts[i] = "{old}"
+		default:
+			parts[i] = "{id}"
 		}
 	}
 	to.key = maphash.String(routeSeed, method+" "+strings.Join(parts, "/"))
@@ -159,8 +156,7 @@ func routeOf(method, path string, now time.Time) route {
 const oldAfter = 55 * time.Minute
 
 func IsOld(message string, now time.Time) bool {
-	at, err := discordgo.SnowflakeTimestamp(message)
-	return err == nil && now.Sub(at) > oldAfter
+	return now.Sub(ids.Time(message)) > oldAfter
 }
 
 // throttle is what Discord said about limits. Everything in it is bounded, however many channels and interactions there are.
@@ -196,10 +192,10 @@ func (l *throttle) shut(to route, now time.Time) (time.Duration, error) {
 }
 
 // exhausted says that a route has no room before then.
-func (l *throttle) exhausted(to route, until, now time.Time) {
+func (l *throttle) exhausted(to route, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if was, _ := l.buckets.Peek(to.key); until.After(now) && until.After(was) {
+	if was, _ := l.buckets.Peek(to.key); until.After(was) {
 		l.buckets.Add(to.key, until)
 	}
 }
@@ -213,8 +209,9 @@ func (l *throttle) until(which *time.Time, t time.Time) {
 	}
 }
 
-// count counts an invalid answer of this process. It is the backstop where the budget that all replicas share cannot be asked.
-func (l *throttle) count(now time.Time) {
+// count counts an invalid answer of this process, and says how many there were lately. It is the backstop where the budget that all replicas share
+// cannot be asked.
+func (l *throttle) count(now time.Time) (sum int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := int64(len(l.minutes))
@@ -225,11 +222,8 @@ func (l *throttle) count(now time.Time) {
 		l.minutes[(l.minute+1)%n] = 0
 	}
 	l.minutes[l.minute%n]++
-	sum := 0
 	for _, m := range l.minutes {
 		sum += m
 	}
-	if sum >= maxInvalid && l.paused.Before(now.Add(time.Minute)) {
-		l.paused = now.Add(time.Minute) // then the oldest minute is forgotten, and one more may be tried
-	}
+	return sum
 }

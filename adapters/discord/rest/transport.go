@@ -98,8 +98,8 @@ func (t *transport) wait(ctx context.Context, to route) error {
 		if lane, known := laneOf(ctx); known && lane == agent.Progress {
 			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: d, Cause: why}
 		}
-		until, is := ctx.Deadline()
-		if !is || time.Until(until) < d || t.c.Pause(ctx, d) != nil {
+		until, _ := ctx.Deadline() // surface.HTTPClient gives every request one
+		if time.Until(until) < d || t.c.Pause(ctx, d) != nil {
 			return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: d, Cause: why}
 		}
 	}
@@ -128,7 +128,7 @@ func (t *transport) heard(ctx context.Context, to route, resp *http.Response) er
 		return t.heardBusy(ctx, to, resp)
 	}
 	if h.Get("X-RateLimit-Remaining") == "0" {
-		t.exhausted(to, now.Add(seconds(h.Get("X-RateLimit-Reset-After"))), now)
+		t.exhausted(to, now.Add(seconds(h.Get("X-RateLimit-Reset-After"))))
 	}
 	return nil
 }
@@ -149,8 +149,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 	isJSON := json.Unmarshal(body, &said) == nil
 	h, now := resp.Header, t.c.Now()
 	after := max(seconds(h.Get("Retry-After")), seconds(h.Get("X-RateLimit-Reset-After")), time.Duration(min(said.After, maxSeconds)*float64(time.Second)))
-	scope := h.Get("X-RateLimit-Scope")
-	if scope != "shared" {
+	if h.Get("X-RateLimit-Scope") != "shared" {
 		t.invalid(ctx)
 	}
 	switch {
@@ -161,7 +160,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		t.until(&t.shutOut, now.Add(after))
 		t.c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
-	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
+	case said.Global:
 		after = max(after, surface.BusyForUnknown)
 		t.until(&t.stopped, now.Add(after))
 		if app := t.c.application(); app != "" { // the other replicas are told
@@ -171,7 +170,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		t.c.Logger.Warn("discord: the limit of the whole bot is exceeded", "for", after)
 	default:
 		after = max(after, 20*time.Millisecond)
-		t.exhausted(to, now.Add(after), now)
+		t.exhausted(to, now.Add(after))
 	}
 	body = fmt.Appendf(nil, `{"message":"You are being rate limited.","retry_after":%.3f,"code":%d}`, after.Seconds(), said.Code)
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -181,17 +180,17 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 // invalid counts an answer that Discord counts against this network's address, here and with the other replicas.
 func (t *transport) invalid(ctx context.Context) {
 	now := t.c.Now()
-	t.count(now)
+	if t.count(now) >= maxInvalid {
+		t.until(&t.paused, now.Add(time.Minute)) // then the oldest minute is forgotten, and one more may be tried
+	}
 	app := t.c.application()
 	if app == "" || t.c.Budget == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	wait, err := t.c.Budget.Spend(ctx, surface.Spend{Pool: invalidPool(app), Limit: maxInvalid, Per: invalidPer, Lane: agent.Decision})
-	if err == nil && wait > 0 {
-		t.until(&t.paused, now.Add(wait))
-	}
+	wait, _ := t.c.Budget.Spend(ctx, surface.Spend{Pool: invalidPool(app), Limit: maxInvalid, Per: invalidPer, Lane: agent.Decision})
+	t.until(&t.paused, now.Add(wait))
 }
 
 // maxSeconds bounds what is believed of a header: nobody waits for a day.
@@ -199,8 +198,8 @@ const maxSeconds = 24 * 60 * 60
 
 // seconds reads a header; 0 for what is no number.
 func seconds(s string) time.Duration {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f > 0) { // not a number is not above zero either
+	f, _ := strconv.ParseFloat(s, 64)
+	if !(f > 0) { // not a number is not above zero either
 		return 0
 	}
 	return time.Duration(min(f, maxSeconds) * float64(time.Second))

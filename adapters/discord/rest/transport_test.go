@@ -31,7 +31,12 @@ type lone struct {
 
 func alone(t *testing.T, c Config, f func(*http.Request) *http.Response) *lone {
 	t.Helper()
-	c.Client = &http.Client{Transport: samples.RoundTripper(func(r *http.Request) (*http.Response, error) { return f(r), nil })}
+	c.Client = &http.Client{Transport: samples.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		if resp := f(r); resp != nil {
+			return resp, nil
+		}
+		return nil, errors.New("connection reset")
+	})}
 	l := &lone{log: new(samples.Log), at: time.Now()}
 	c.Token, c.Logger = samples.Token, slog.New(slog.NewTextHandler(l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c.Now = func() time.Time { return l.at }
@@ -130,7 +135,7 @@ func TestAnExhaustedBucketWaits(t *testing.T) {
 	if err := l.post(short, "5"); samples.KindOf(err) != agent.FaultBusy || len(l.pauses) != 0 {
 		t.Errorf("without time to wait: %v after %v", err, l.pauses)
 	}
-	if err := l.post(t.Context(), "5"); err != nil || len(l.pauses) != 1 || l.pauses[0] != 1500*time.Millisecond {
+	if err := l.post(WithLane(t.Context(), agent.Decision), "5"); err != nil || len(l.pauses) != 1 || l.pauses[0] != 1500*time.Millisecond {
 		t.Errorf("waited %v: %v", l.pauses, err)
 	}
 }
@@ -158,6 +163,183 @@ func TestAGlobal429StopsEveryChannel(t *testing.T) {
 	}
 	if err := l.patch(t.Context(), "6", "7"); err != nil || len(l.pauses) != 1 || l.pauses[0] != 2*time.Second {
 		t.Errorf("another channel waited %v: %v", l.pauses, err)
+	}
+}
+
+// What Discord counts together waits together, and nothing else does.
+func TestWhatIsCountedTogether(t *testing.T) {
+	l := alone(t, Config{}, func(*http.Request) *http.Response {
+		return says(200, `{}`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 60")
+	})
+	young, old := snowflakeAt(l.at), snowflakeAt(l.at.Add(-2*time.Hour))
+	for _, x := range []struct {
+		what, method, first, then string
+		waits                     bool
+	}{
+		{"another message of the channel", "DELETE", "channels/1/messages/1001", "channels/1/messages/1002", true},
+		{"a message of another channel", "DELETE", "channels/2/messages/1001", "channels/3/messages/1001", false},
+		{"another person of the server", "GET", "guilds/2/members/1001", "guilds/2/members/1002", true},
+		{"a person of another server", "GET", "guilds/3/members/1001", "guilds/4/members/1001", false},
+		{"another person", "GET", "users/1", "users/2", true},
+		{"an answer to somebody else", "POST", "webhooks/12/one", "webhooks/12/other", false},
+		{"an edit of a young message", "PATCH", "channels/5/messages/" + old, "channels/5/messages/" + young, false},
+		{"an edit of another old message", "PATCH", "channels/6/messages/" + old, "channels/6/messages/" + snowflakeAt(l.at.Add(-3*time.Hour)), true},
+		{"taking an old message away", "DELETE", "channels/7/messages/" + old, "channels/7/messages/" + young, true},
+		{"opening an old thread", "PATCH", "channels/8/threads/" + old, "channels/8/threads/" + young, true},
+	} {
+		do := func(path string) error {
+			return l.Call(WithLane(t.Context(), agent.Progress), x.method, discordgo.EndpointAPI+path, nil, nil)
+		}
+		if err := do(x.first); err != nil {
+			t.Fatal(x.what, err)
+		}
+		if err := do(x.then); (err != nil) != x.waits {
+			t.Errorf("%s: %v", x.what, err)
+		}
+	}
+}
+
+// An answer that is late says less than one that came since.
+func TestALateAnswerShortensNoWait(t *testing.T) {
+	var l *lone
+	sent := 0
+	l = alone(t, Config{}, func(r *http.Request) *http.Response {
+		if sent++; sent == 1 {
+			_ = l.post(r.Context(), "5")
+			return says(200, `{}`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 0.1")
+		}
+		return says(429, `{"retry_after":5,"global":false}`)
+	})
+	_ = l.post(t.Context(), "5")
+	if d, _ := l.shutFor("POST", "5"); d != 5*time.Second {
+		t.Errorf("shut for %v", d)
+	}
+}
+
+// A connection that breaks off says nothing of who is shut out.
+func TestA429ThatBreaksOffIsNotCloudflares(t *testing.T) {
+	l := alone(t, Config{}, func(*http.Request) *http.Response {
+		r := says(429, "")
+		r.Body = io.NopCloser(reading(func([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }))
+		return r
+	})
+	if err := l.post(t.Context(), "5"); samples.KindOf(err) != agent.FaultTransient {
+		t.Error(err)
+	}
+	if d, why := l.shutFor("POST", "6"); d != 0 {
+		t.Errorf("%v: %v", d, why)
+	}
+}
+
+// Until it is known whose calls are made nothing is spent of anybody's: all bots on one store would share it.
+func TestNothingIsSpentOfNobodys(t *testing.T) {
+	budget := &samples.Budget{}
+	l := alone(t, Config{Budget: budget}, func(*http.Request) *http.Response { return says(401, `{}`) })
+	l.Introduce("")
+	if err := l.post(t.Context(), "5"); samples.KindOf(err) != agent.FaultForbidden || len(budget.Spent) != 0 {
+		t.Errorf("%v; spent %+v", err, budget.Spent)
+	}
+}
+
+// What is tried again goes on until it works, nothing mends it, or nobody waits.
+func TestUntil(t *testing.T) {
+	l := alone(t, Config{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	no, busy := errors.New("no"), &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: time.Minute, Cause: errors.New("busy")}
+	for what, x := range map[string]struct {
+		third func() error
+		want  error
+	}{
+		"it works":          {func() error { return nil }, nil},
+		"nothing mends it":  {func() error { return no }, no},
+		"nobody waits":      {func() error { cancel(); return no }, context.Canceled},
+		"nobody waits more": {func() error { cancel(); return busy }, context.Canceled},
+	} {
+		if ctx.Err() != nil {
+			ctx, cancel = context.WithCancel(t.Context())
+		}
+		try := 0
+		l.pauses = nil
+		err := l.Until(ctx, "it did not work", func(int) time.Duration { return time.Second }, func(err error) error {
+			if errors.Is(err, no) {
+				return no
+			}
+			return nil
+		}, func(context.Context) error {
+			if try++; try < 3 {
+				return []error{errors.New("reset"), busy}[try-1]
+			}
+			return x.third()
+		})
+		if !errors.Is(err, x.want) || try != 3 || fmt.Sprint(l.pauses) != "[1s 1m0s]" {
+			t.Errorf("%s: %v after %d tries and %v", what, err, try, l.pauses)
+		}
+	}
+}
+
+// A call of a channel's budget is made where there is room, and a 429 is everybody's.
+func TestSpent(t *testing.T) {
+	budget := &samples.Budget{}
+	answer := ok
+	l := alone(t, Config{Budget: budget}, func(*http.Request) *http.Response { return answer() })
+	paid := func() error {
+		return l.Paid(t.Context(), Spending{Verb: Post, Channel: "5", Lane: agent.Progress}, http.MethodPost, channelURL("5"), map[string]string{}, nil, nil)
+	}
+	if err := paid(); err != nil || fmt.Sprint(budget.Pools()) != "[discord/12/post/5 discord/12/global]" {
+		t.Errorf("%v, %v", err, budget.Pools())
+	}
+	answer = func() *http.Response { return says(403, `{"code":50013,"message":"Missing Permissions"}`) }
+	if err := paid(); samples.KindOf(err) != agent.FaultForbidden || CodeOf(err) != 50013 || !strings.Contains(err.Error(), "post: Missing Permissions") || len(budget.Cool) != 0 {
+		t.Errorf("%v, %v", err, budget.Cool)
+	}
+	answer = func() *http.Response { return says(429, `{"retry_after":3}`) }
+	if err := paid(); samples.KindOf(err) != agent.FaultBusy || budget.Cool["discord/12/post/5"] != 3*time.Second {
+		t.Errorf("%v, %v", err, budget.Cool)
+	}
+	l.at = l.at.Add(time.Minute)
+	answer = func() *http.Response { return nil }
+	if err := paid(); samples.KindOf(err) != agent.FaultTransient || !strings.HasSuffix(err.Error(), "connection reset") {
+		t.Error(err)
+	}
+	budget.Wait = func(s surface.Spend) time.Duration {
+		if s.Pool == "discord/12/post/5" {
+			return time.Second
+		}
+		return 0
+	}
+	answer = func() *http.Response { t.Error("it is called without room"); return ok() }
+	if err := paid(); samples.KindOf(err) != agent.FaultLater {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsSentIsJSON(t *testing.T) {
+	var types []string
+	l := alone(t, Config{}, func(r *http.Request) *http.Response {
+		types = append(types, strings.SplitAfter(r.Header.Get("Content-Type"), ";")[0])
+		return ok()
+	})
+	send := func(in any, files ...*discordgo.File) error {
+		return l.CallFiles(t.Context(), http.MethodPost, channelURL("5"), in, files, nil)
+	}
+	file := func() *discordgo.File { return &discordgo.File{Name: "a.txt", Reader: strings.NewReader("x")} }
+	if err := errors.Join(send(map[string]string{}), send(map[string]string{}, file())); err != nil || fmt.Sprint(types) != "[application/json multipart/form-data;]" {
+		t.Errorf("%v, %q", err, types)
+	}
+	for _, err := range []error{send(func() {}), send(func() {}, file())} {
+		if samples.KindOf(err) != agent.FaultForbidden || len(types) != 2 {
+			t.Errorf("%v, %q", err, types)
+		}
+	}
+}
+
+// A wrong address is said when the bot starts, and not with every call.
+func TestAddressesOfStandIns(t *testing.T) {
+	for address, want := range map[string]bool{"": true, "http://localhost:1": true, "https://a.test/x": true, "localhost": false, "localhost:1": false, "http://": false, "ftp://a.test": false, "http://[::1": false} {
+		if _, err := New(Config{APIURL: address}); (err == nil) != want {
+			t.Errorf("%q: %v", address, err)
+		}
 	}
 }
 
