@@ -244,34 +244,31 @@ func TestNothingIsSpentOfNobodys(t *testing.T) {
 // What is tried again goes on until it works, nothing mends it, or nobody waits.
 func TestUntil(t *testing.T) {
 	l := alone(t, Config{}, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	no, busy := errors.New("no"), &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: time.Minute, Cause: errors.New("busy")}
+	fatal := func(err error) error {
+		if errors.Is(err, no) {
+			return no
+		}
+		return nil
+	}
 	for what, x := range map[string]struct {
-		third func() error
+		third error
+		ended bool
 		want  error
 	}{
-		"it works":          {func() error { return nil }, nil},
-		"nothing mends it":  {func() error { return no }, no},
-		"nobody waits":      {func() error { cancel(); return no }, context.Canceled},
-		"nobody waits more": {func() error { cancel(); return busy }, context.Canceled},
+		"it works": {}, "it works at last": {ended: true}, "nothing mends it": {third: no, want: no},
+		"nobody waits": {no, true, context.Canceled}, "nobody waits any more": {busy, true, context.Canceled},
 	} {
-		if ctx.Err() != nil {
-			ctx, cancel = context.WithCancel(t.Context())
-		}
-		try := 0
+		ctx, cancel := context.WithCancel(t.Context())
+		try, fails := 0, []error{errors.New("reset"), busy, x.third, nil, nil}
 		l.pauses = nil
-		err := l.Until(ctx, "it did not work", func(int) time.Duration { return time.Second }, func(err error) error {
-			if errors.Is(err, no) {
-				return no
+		err := l.Until(ctx, "it did not work", func(int) time.Duration { return time.Second }, fatal, func(context.Context) error {
+			if try++; try == 3 && x.ended {
+				cancel()
 			}
-			return nil
-		}, func(context.Context) error {
-			if try++; try < 3 {
-				return []error{errors.New("reset"), busy}[try-1]
-			}
-			return x.third()
+			return fails[try-1]
 		})
+		cancel()
 		if !errors.Is(err, x.want) || try != 3 || fmt.Sprint(l.pauses) != "[1s 1m0s]" {
 			t.Errorf("%s: %v after %d tries and %v", what, err, try, l.pauses)
 		}
