@@ -227,7 +227,7 @@ func (b *Backfill) catchUp(ctx context.Context) {
 				b.Logger.Warn("discord: a room is behind; trying again", "room", l.room, "in", wait, "err", err)
 			}
 		}
-		b.putBack(l, err == nil, errors.Is(err, errMore), b.Now().Add(wait))
+		b.putBack(l, errors.Is(err, errMore), b.Now().Add(wait))
 	}
 }
 

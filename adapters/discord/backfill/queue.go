@@ -379,23 +379,20 @@ func (q *queue) dropTask(l *backlog) {
 func (q *queue) finish(l *backlog, version int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l.version != version || q.behind[l.room] != l {
+	if l.version != version {
 		return false
 	}
 	delete(q.behind, l.room)
 	return true
 }
 
-// putBack puts a room back that is not done, or lets go of one that is.
-func (q *queue) putBack(l *backlog, done, progress bool, due time.Time) {
+// putBack says that nobody works on a room any more, which is due then if it is not done.
+func (q *queue) putBack(l *backlog, progress bool, due time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l.working = false
 	q.turns++
 	q.signal()
-	if done {
-		return
-	}
 	l.due = due
 	if l.try++; progress {
 		l.try = 0
