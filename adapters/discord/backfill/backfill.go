@@ -139,10 +139,7 @@ func (b *Backfill) NoteMoments(ctx context.Context, shard int, silentFor func() 
 
 // Newest tells which rooms of a server have messages, and which is each one's newest.
 func (b *Backfill) Newest(guild string, rooms map[string]string) {
-	n, err := strconv.ParseUint(guild, 10, 64)
-	if b.Marks == nil || err != nil {
-		return
-	}
+	n, _ := strconv.ParseUint(guild, 10, 64)
 	moment := b.momentOf(int((n >> 22) % uint64(b.Shards()))) // https://discord.com/developers/docs/events/gateway#sharding
 	var told []newest
 	for room, last := range rooms {
