@@ -55,7 +55,7 @@ func (c *Config) check(r *File) {
 	}
 	keep := time.Duration(c.Audit.Keep)
 	r.refuse(c.Grants.ChannelFor < time.Minute, "grants.channel_for", "want at least 1m")
-	r.refuse(keep < 0 || keep > 0 && keep < minKeep, "audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
+	r.refuse(keep != 0 && keep < minKeep, "audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
 	r.refuse(c.Audit.ForgetAfter < time.Hour, "audit.forget_after", "want at least 1h")
 	c.checkServers(r, "permissions", c.Permissions.Servers)
 	c.checkDeciders(r)
@@ -140,18 +140,18 @@ func (c *Config) checkListen(r *File) {
 	host, ok := r.address("listen", c.Listen, "127.0.0.1:8080")
 	r.refuse(ok && c.Web.Enabled && !loopback(host) && !c.Guarded(), "listen", "%s", NeedsKeys)
 	if c.Metrics.Listen != "" {
-		_, ok = r.address("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464")
-		r.refuse(ok && c.Metrics.Listen == c.Listen && !strings.HasSuffix(c.Listen, ":0"), "metrics.listen", "this is the address of listen: people who chat do not belong here")
+		r.address("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464")
+		r.refuse(c.Metrics.Listen == c.Listen && !strings.HasSuffix(c.Listen, ":0"), "metrics.listen", "this is the address of listen: people who chat do not belong here")
 	}
 }
 
 func (r *File) address(field, value, such string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(value)
-	n, noPort := strconv.Atoi(port)
+	_, noPort := strconv.ParseUint(port, 10, 16)
 	switch {
 	case err != nil:
 		r.Add(field, "want host:port, such as %s", such)
-	case noPort != nil || n < 0 || n > 65535:
+	case noPort != nil:
 		r.Add(field, "the port must be a number from 0 to 65535")
 	default:
 		return host, true
@@ -229,7 +229,7 @@ func (c *Config) checkPath(r *File, field, path string) {
 	switch {
 	case !filepath.IsAbs(path):
 		r.Add(field, "want a whole path, such as /srv/data")
-	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), c.File != "" && confine.Within(c.File, path):
+	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), confine.Within(c.File, path):
 		r.Add(field, "would open data_dir or this configuration, which no server may reach; name something else, or only a part")
 	}
 }
@@ -291,11 +291,12 @@ func (r *File) checkURL(field string, t Text, starts ...string) {
 		return
 	}
 	u, err := url.Parse(t.Reveal())
-	if err != nil && strings.Contains(t.Reveal(), "@") && slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(t.Reveal(), start) }) {
+	known := slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(strings.ToLower(t.Reveal()), start) })
+	if err != nil && strings.Contains(t.Reveal(), "@") && known {
 		r.Add(field, "is no URL: a password with / ? # or %% in it must be percent-encoded, %%2F for /")
 		return
 	}
-	r.refuse(err != nil || !slices.Contains(starts, u.Scheme+"://") || u.Opaque != "" || u.Host == "" && u.Scheme != "unix", field,
+	r.refuse(err != nil || !known || u.Host == "" && u.Scheme != "unix", field,
 		"want a whole URL that starts with %s", text.OneOf(starts))
 }
 

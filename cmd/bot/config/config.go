@@ -314,8 +314,8 @@ type Metrics struct {
 
 // Local: only this machine reaches it.
 func (m Metrics) Local() bool {
-	host, _, err := net.SplitHostPort(m.Listen)
-	return err == nil && loopback(host)
+	host, _, _ := net.SplitHostPort(m.Listen)
+	return loopback(host)
 }
 
 // Traces are for an operator's collector, which OTEL_* name: package traces reads them.
@@ -421,8 +421,8 @@ func setDefaults(v reflect.Value) {
 	}
 }
 
-// Demo reports whether the scripted model answers: nobody named a model or a server of one.
-func (c Config) Demo() bool { return c.Model.BaseURL.IsZero() && c.Model.Name == "" }
+// Demo reports whether the scripted model answers: nobody named a model, without which there is no server of one either.
+func (c Config) Demo() bool { return c.Model.Name == "" }
 
 // OffersWorkbench reports whether the built-in tools are there. Without a word of the operator they are not where people work with nod: a
 // real model, with tools of its own or on a platform.

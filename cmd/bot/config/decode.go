@@ -26,7 +26,7 @@ func (r *File) problem(n *yaml.Node, field, format string, args ...any) {
 // value reads node n into v. A null leaves what v held: naming a field without a value sets nothing.
 func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	line := n.Line
-	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < 8; i++ {
+	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if field != "" {
@@ -78,7 +78,7 @@ func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	}
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+func isNull(n *yaml.Node) bool { return n.Tag == "!!null" }
 
 // pairs calls each with every key and value of a mapping, and reports what is none and keys that stand twice.
 func (r *File) pairs(n *yaml.Node, field string, each func(key, value *yaml.Node)) {
@@ -119,7 +119,7 @@ func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 			return
 		}
 		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value })
-		if why, ok := retired[k.Value]; ok && i < 0 && v.Type() == why.of {
+		if why := retired[k.Value]; v.Type() == why.of {
 			r.notes = append(r.notes, Problem{r.file, k.Line, join(field, k.Value), why.say})
 			return
 		}
@@ -237,7 +237,7 @@ func (r *File) scalar(n *yaml.Node, v reflect.Value, field string) {
 	default:
 		if err := setValue(v, written, expanded); err != nil {
 			r.problem(n, field, "%v", err)
-		} else if !r.verbatim && asInShells.MatchString(n.Value) {
+		} else if asInShells.MatchString(n.Value) {
 			r.notes = append(r.notes, Problem{r.file, n.Line, field, "is these very letters: a variable is written ${NAME}"})
 		}
 	}

@@ -55,7 +55,7 @@ func (d Discord) check(r *File) {
 		field := fmt.Sprintf("discord.members[%d]", i)
 		r.refuse(!r.Has(field) && (!role.IsGroup() || role.Platform != "discord"), field, "want a role, written discord:server:&role")
 	}
-	r.refuse(!d.Visitors && len(d.Members) == 0 && !r.Has("discord.visitors"), "discord.visitors", "says who may not talk only where discord.members says who is a member")
+	r.refuse(!d.Visitors && len(d.Members) == 0, "discord.visitors", "says who may not talk only where discord.members says who is a member")
 	for i, host := range d.LinkHosts {
 		field, wrong := fmt.Sprintf("discord.link_hosts[%d]", i), hostProblem(host)
 		r.refuse(wrong != "" && !r.Has(field), field, "%s", wrong)

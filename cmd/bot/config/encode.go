@@ -76,7 +76,7 @@ func node(v reflect.Value) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, f := range yamlFields(v.Type()) {
 		e := v.FieldByIndex(f.index)
-		if empty := e.IsZero() || (e.Kind() == reflect.Map || e.Kind() == reflect.Slice) && e.Len() == 0; !empty || !f.omit {
+		if !e.IsZero() || !f.omit {
 			n.Content = append(n.Content, scalar(f.name), node(e))
 		}
 	}

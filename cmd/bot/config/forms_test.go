@@ -51,8 +51,9 @@ func TestPaths(t *testing.T) {
 	if w := warned("mcp: {servers: {a: {command: [x, '" + dir + "']}}}"); !strings.Contains(w, "paths: ["+dir+"]") {
 		t.Errorf("a path that is named and not granted: %q", w)
 	}
-	for _, fine := range []string{"paths: ['" + dir + "']", "confine: false", "dir: '" + dir + "'"} {
-		if w := warned("mcp: {servers: {a: {command: [x, '" + dir + "'], " + fine + "}}}"); strings.Contains(w, dir) {
+	for _, fine := range []string{"'" + dir + "'], paths: ['" + dir + "'", "'" + dir + "'], confine: false, paths: [", "'" + dir + "'], dir: '" + dir + "', paths: [",
+		".", "'" + dir + "/none'", "--token-file, '" + dir + "'"} {
+		if w := warned("mcp: {servers: {a: {command: [x, " + fine + "]}}}"); strings.Contains(w, "the command names") {
 			t.Errorf("%s: %q", fine, w)
 		}
 	}
@@ -62,7 +63,7 @@ func TestPaths(t *testing.T) {
 func TestMisspeltVariables(t *testing.T) {
 	for name, want := range map[string]string{
 		"NOD_LISTN": "NOD_LISTEN", "SLACK_BOT_TOKE": "SLACK_BOT_TOKEN", "NOD_LEASE": "lease stands in the file", "DISCORD_TOKENS": "DISCORD_TOKEN",
-		"NOD_LISTEN": "", "NOD_CONFIG": "", "NOD_WEB_SESSION_KEY": "", "OPENAI_ORG_ID": "", "PATH": "", "REDIS_HOST": "",
+		"NOD_LISTEN": "", "NOD_CONFIG": "", "NOD_WEB_SESSION_KEY": "", "OPENAI_ORG_ID": "", "MODEL": "", "POD_LISTEN": "", "PATH": "", "REDIS_HOST": "",
 	} {
 		got := strings.Join(Misspelt([]string{name}), "\n")
 		if want == "" && got != "" || !strings.Contains(got, want) {

@@ -101,19 +101,16 @@ func (r *File) document(data []byte, v reflect.Value) bool {
 func compose(name string, data []byte) (*yaml.Node, *Problem) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
+	err := dec.Decode(&doc)
+	if err == nil {
+		if err = dec.Decode(&second); err == nil {
+			return nil, &Problem{File: name, Line: second.Line, Say: "a second document starts here; there can be only one"}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return nil, broken(name, data, err)
 	}
-	switch err := dec.Decode(&second); {
-	case err == nil:
-		return nil, &Problem{File: name, Line: second.Line, Say: "a second document starts here; there can be only one"}
-	case !errors.Is(err, io.EOF):
-		return nil, broken(name, data, err)
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+	if len(doc.Content) == 0 {
 		return nil, nil
 	}
 	return doc.Content[0], nil
@@ -175,13 +172,15 @@ func (r *File) environment(c *Config) {
 func eachVariable(v reflect.Value, field string, each func(name, field string, v reflect.Value)) {
 	for f, at := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		switch env := f.Tag.Get("env"); {
-		case env != "" && name == "-":
-			each(env, env, at)
+		env, of := f.Tag.Get("env"), join(field, name)
+		if name == "-" {
+			of = env
+		}
+		switch {
 		case env != "":
-			each(env, join(field, name), at)
-		case f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == v.Type().PkgPath():
-			eachVariable(at, join(field, name), each)
+			each(env, of, at)
+		case f.Type.Kind() == reflect.Struct:
+			eachVariable(at, of, each)
 		}
 	}
 }
@@ -245,8 +244,8 @@ func (c *Config) normalize(r *File) {
 	}
 	c.DataDir = at(c.DataDir)
 	r.refuse(strings.HasPrefix(c.DataDir, "~/"), "data_dir", "~ needs HOME to be set; name the directory in full")
-	if full, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
-		c.DataDir = full // what servers may reach is compared with it
+	if c.DataDir != "" {
+		c.DataDir, _ = filepath.Abs(c.DataDir) // what servers may reach is compared with it
 	}
 }
 
@@ -254,8 +253,8 @@ func (c *Config) normalize(r *File) {
 // the web API such a name would let in everybody who can read it.
 func (c *Config) peopleAmongKeys(r *File) {
 	c.AdminSessionKeys = slices.DeleteFunc(c.AdminSessionKeys, func(k Secret) bool {
-		platform, _, named := strings.Cut(strings.ToLower(k.Reveal()), ":")
-		if !named || platform != "slack" && platform != "discord" && !strings.HasPrefix(k.Reveal(), "web::") {
+		platform, _, _ := strings.Cut(strings.ToLower(k.Reveal()), ":")
+		if platform != "slack" && platform != "discord" && !strings.HasPrefix(k.Reveal(), "web::") {
 			return false
 		}
 		switch u, err := parseUser(k.Reveal()); {

@@ -366,15 +366,15 @@ discord: {token: s3cret}
 
 // Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, YAML, slog.
 func TestNothingPrintsASecret(t *testing.T) {
-	c := mustParse(t, secretive, env("ARG", "s3cret", "NOD_OIDC_CLIENT_SECRET", "s3cret-of-the-client", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
-	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cretb" {
+	c := mustParse(t, secretive, env("ARG", "s3cret-key=1", "NOD_OIDC_CLIENT_SECRET", "s3cret-of-the-client", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
+	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cret-key=1b" {
 		t.Fatalf("argument is %q", a)
 	}
 	var out bytes.Buffer
 	if err := c.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--verbose", "path", "h.example", "--api-key=***", "llm.example/***", "db:6379/0", "bot_token: '***'", "# ADMIN_SESSION_KEYS: 2"} {
+	for _, want := range []string{"--verbose", "path", "h.example", "--api-key=***", "llm.example/***", "db:6379/0", "bot_token: '***'", "# ADMIN_SESSION_KEYS: 2", "session_keys: ['***', {name: ana"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the dump hides too much, no %q in:\n%s", want, out.String())
 		}
@@ -434,7 +434,7 @@ func TestSecretsHaveASecretType(t *testing.T) {
 // R8
 func TestPrintThenCheck(t *testing.T) {
 	files, _ := filepath.Glob("../../../deploy/*.yaml")
-	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: park}\nredis: {durability: replicas=2}\nlease: 90m",
+	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: 1500ms}\nredis: {durability: replicas=2}\nlease: 90m",
 		"mcp: {servers: {a.b: {command: [x], user: '0:0', dir: /srv/x, type: stdio, paths: [/srv/a, {path: /srv/b, read_only: true}]}}}\nworkbench: false\npermissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
 	for _, f := range files {
 		if filepath.Base(f) == "nod.yaml" {

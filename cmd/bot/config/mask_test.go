@@ -21,6 +21,7 @@ func TestWhatAURLShows(t *testing.T) {
 		"s3cret":                                   "***",
 		"mailto:s3cret":                            "***",
 		"http://[::1":                              "***",
+		"https://h.example/1234567890":             "https://h.example/***", // no database's number
 	} {
 		if got := URL(in).String(); got != want {
 			t.Errorf("%q shows %q, want %q", in, got, want)
@@ -34,11 +35,11 @@ func TestWhatAURLShows(t *testing.T) {
 func TestWhatACommandShows(t *testing.T) {
 	got := ""
 	for _, a := range masked("npx", "-y", "@scope/server", "--root", "/srv/data", "--token", "s3cret", "--api-key=s3cret", "-H", "X-Api-Key: s3cret", "ghp_s3cret", "--port", "80",
-		"-p", "s3cret", "-ps3cret", "--config=s3cret", "-it", "image", "-e", "NAME=s3cret", "--dsn", "s3cret", "https://h.example/s/s3cret", "--s3cret1", "-u", "--verbose", "src") {
+		"-p", "s3cret", "-ps3cret", "--config=s3cret", "-it", "image", "-e", "NAME=s3cret", "--dsn", "s3cret", "https://h.example/s/s3cret", "--s3cret1", "-u", "--verbose", "src", "--db-user", "ana:s3cret", "level=3", "password=s3cret", "-", "--") {
 		got += " " + a.String()
 	}
 	if want := " npx -y @scope/server --root /srv/data --token *** --api-key=*** -H *** *** --port 80" +
-		" -p *** -p*** --config=*** -it image -e *** --dsn *** https://h.example/*** *** -u --verbose src"; got != want {
+		" -p *** -p*** --config=*** -it image -e *** --dsn *** https://h.example/*** *** -u --verbose src --db-user *** level=3 password=*** - --"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -76,6 +77,9 @@ func TestExpand(t *testing.T) {
 			t.Errorf("%q escaped and expanded gave %q (%v)", got, back, err)
 		}
 	}
+	if _, used, _ := expand("${A}${EMPTY}", e); !used {
+		t.Error("a secret with nothing behind it is shown")
+	}
 	for _, in := range []string{"${", "${}", "${A", "${a b}", "${1}", "${NOT_SET}", "${A}${NOT_SET}"} {
 		if got, _, err := expand(in, e); err == nil {
 			t.Errorf("%q gave %q", in, got)
@@ -87,6 +91,11 @@ func TestExpand(t *testing.T) {
 func TestBrokenQuotesNothing(t *testing.T) {
 	for _, m := range []string{"found 's3cret' here", `found "s3cret"`, "found `s3cret`", "unknown anchor 's3cret' referenced"} {
 		if p := broken("f", nil, &yaml.LoadError{Message: m}); strings.Contains(p.Say, "s3cret") {
+			t.Errorf("said: %s", p.Say)
+		}
+	}
+	for _, line := range []int{0, 9} { // it names no line, or none that there is
+		if p := broken("f", []byte("\tx"), &yaml.LoadError{Mark: yaml.Mark{Line: line}, Message: "cannot start any token"}); strings.Contains(p.Say, "tab") {
 			t.Errorf("said: %s", p.Say)
 		}
 	}

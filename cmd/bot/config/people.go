@@ -90,12 +90,12 @@ func (c *Config) needsPeople() string {
 // checkDeciders refuses rules that nobody could ever satisfy, in each place where one may stand.
 func (c *Config) checkDeciders(r *File) {
 	e := c.Approvals.Escalate
-	r.refuse(e.After < 0 || e.After > 0 && e.After < time.Second, "approvals.escalate.after", "want a second or more, such as 10m")
+	r.refuse(e.After != 0 && e.After < time.Second, "approvals.escalate.after", "want a second or more, such as 10m")
 	r.refuse(e.After > 0 && len(e.To) == 0, "approvals.escalate.to", "to whom? List people or groups, as in [\"slack:T1:&S1\"]")
 	r.refuse(e.After == 0 && len(e.To) > 0, "approvals.escalate.after", "when? Set how long a question stands unanswered before they may answer it, such as 10m")
 	if t := c.Approvals.Timeout; t != nil {
 		ends := time.Duration(*t)
-		r.refuse(e.After > 0 && ends > 0 && e.After >= ends, "approvals.escalate.after", "never comes: after approvals.timeout (%s) the call is denied", ends)
+		r.refuse(ends > 0 && e.After >= ends, "approvals.escalate.after", "never comes: after approvals.timeout (%s) the call is denied", ends)
 	}
 	for _, d := range c.deciders() {
 		n, who := d.own.MinApprovals, d.own.Approvers

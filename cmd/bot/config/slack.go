@@ -88,11 +88,11 @@ func (i SlackInstall) check(r *File) {
 		return
 	}
 	r.checkAddress("slack.install.page_url", i.Page, false)
-	r.refuse(len(i.ClientSecret.Reveal()) < 16 && i.ClientSecret != Mask, "slack.install", "set SLACK_CLIENT_SECRET to the Client Secret of the app's page Basic Information")
+	r.refuse(len(i.ClientSecret.Reveal()) < 16, "slack.install", "set SLACK_CLIENT_SECRET to the Client Secret of the app's page Basic Information")
 	r.refuse(len(i.TokenKeys) == 0, "slack.install", "set NOD_SLACK_TOKEN_KEYS to a key that the workspaces' tokens are encrypted with, such as openssl rand -hex 32 prints")
 	for _, k := range i.TokenKeys {
 		wrong := keyProblem(k)
-		r.refuse(wrong != "" && k != Mask, "slack.install", "NOD_SLACK_TOKEN_KEYS: %s", wrong)
+		r.refuse(wrong != "", "slack.install", "NOD_SLACK_TOKEN_KEYS: %s", wrong)
 	}
 	r.refuse(len(i.Workspaces) == 0, "slack.install.workspaces", "who may install nod? Want IDs of workspaces (T…) or organisations (E…), or [anybody]: whoever installs it works with its tools")
 	for j, id := range i.Workspaces {

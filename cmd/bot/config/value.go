@@ -111,7 +111,7 @@ func setValue(v reflect.Value, written string, expanded bool) error {
 		return nil
 	case *Text:
 		switch *p = (Text{written, written}); {
-		case isURL(written):
+		case strings.Contains(written, "://"):
 			*p = URL(written)
 		case expanded:
 			p.shown = Mask
@@ -180,7 +180,7 @@ func parseWord(into encoding.TextUnmarshaler, s string) error {
 	err := into.UnmarshalText([]byte(s))
 	switch x := into.(type) {
 	case *permission.Access:
-		if err != nil || *x != permission.Read && *x != permission.Write {
+		if *x != permission.Read && *x != permission.Write {
 			return errAccess
 		}
 	case *permission.ApproverRule:
@@ -216,11 +216,6 @@ func parseUser(s string) (chat.User, error) {
 		return u, groupProblem(u)
 	}
 	return u, nil
-}
-
-func isURL(s string) bool {
-	scheme, _, ok := strings.Cut(s, "://")
-	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+.-") == ""
 }
 
 const park = "park"
@@ -278,11 +273,11 @@ const maxReplicas = 16
 
 func parseDurability(s string) (Durability, error) {
 	replicas, ok := strings.CutPrefix(s, "replicas=")
-	n, err := strconv.Atoi(replicas)
+	n, _ := strconv.Atoi(replicas)
 	switch {
 	case s == "local", s == "fsync":
 		return Durability(s), nil
-	case ok && err == nil && n >= 1 && n <= maxReplicas:
+	case ok && n >= 1 && n <= maxReplicas:
 		return Durability("replicas=" + strconv.Itoa(n)), nil
 	}
 	return "", fmt.Errorf("want local, fsync or replicas=N with N from 1 to %d", maxReplicas)

@@ -57,8 +57,8 @@ func (c *Config) checkWeb(r *File) {
 		r.refuse(!hostName.MatchString(strings.ToLower(h)) && net.ParseIP(h) == nil && !r.Has(field), field,
 			"want a host's name as in nod.example.org, without https:// and without a port")
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 && c.Web.Enabled, "web.hosts",
+	host, _, _ := net.SplitHostPort(c.Listen)
+	r.refuse(len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 && c.Web.Enabled, "web.hosts",
 		"whoever reaches these names could open a session: set web.session_keys or web.oidc")
 	c.checkDoors(r)
 	field := c.needsPeople()
@@ -121,7 +121,7 @@ func (o OIDC) check(r *File, at string) {
 func (r *File) checkAddress(field, address string, path bool) {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil, u.Host == "", u.User != nil, strings.ContainsAny(address, "?#@"), u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+	case err != nil, u.Host == "", strings.ContainsAny(address, "?#@"), u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
 		r.Add(field, "want an address that begins with https:// (http:// only for this machine's own), without a user or a ?")
 	case !path && u.Path != "":
 		r.Add(field, "want the address alone, as in https://nod.example.org: no path and no / at its end")

@@ -29,6 +29,7 @@ func TestSecretsOfSigningIn(t *testing.T) {
 	for text, want := range map[string][]string{
 		several: {"a-secret-of-the-app-of-slack", "a-secret-of-the-client", "a-secret-of-the-app-of-discord"},
 		bySlack: {"a-secret-of-the-app-of-slack"},
+		"discord: {token: MTIz.b.c}\nweb: {oidc: {issuer: discord, client_id: '9', page_url: 'https://nod.example.org', discord_server: '800000000000000001'}}\n": {"a-secret-of-the-app-of-discord"},
 	} {
 		c := mustParse(t, text, allSecrets)
 		var got []string
@@ -70,6 +71,7 @@ func TestWhoTheWebPageTellsApart(t *testing.T) {
 		"approvals: {approvers: ['web::&board', 'slack:T:U']}":                                 "web::&board is nobody: web.oidc",
 		"approvals: {approvers: ['web::oidc-1@login.example.org', 'slack:T:U']}":               "web::oidc-1@login.example.org is nobody: web.oidc",
 		"web: {session_keys: [" + plain + "]}":                                                 "",
+		"approvals: {approvers: ['web::admin-1', 'slack:T:U']}":                                "", // by a key of ADMIN_SESSION_KEYS
 	} {
 		c := mustParse(t, text, allSecrets)
 		said := slices.DeleteFunc(c.Warnings(), func(w string) bool { return !strings.Contains(w, "web") })
