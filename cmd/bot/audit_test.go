@@ -93,7 +93,7 @@ func (k kept) asks(key, tool string, choice chat.Choice) {
 func (k kept) tamper(key string, f func(name string, l []string) []string) {
 	k.t.Helper()
 	for _, name := range k.mini.Keys() {
-		if !strings.HasSuffix(name, ":log:web::"+key) {
+		if !strings.Contains(name, ":log:") || !strings.HasSuffix(name, "::"+key) {
 			continue
 		}
 		l, err := k.mini.List(name)

@@ -69,11 +69,7 @@ func (r *run) plan(ctx context.Context) (p plan, err error) {
 	}
 	goes := func(format string, a ...any) { p.goes = append(p.goes, fmt.Sprintf(format, a...)) }
 	stays := func(format string, a ...any) { p.stay = append(p.stay, fmt.Sprintf(format, a...)) }
-	err = r.each(ctx, func(c person.Chat, seq uint64) error {
-		id, err := chat.ParseID(c.Chat)
-		if err != nil {
-			return err
-		}
+	err = r.each(ctx, func(id chat.ID, c person.Chat, seq uint64) error {
 		switch h, held := set.Held(id); {
 		case id.Platform == agent.Own:
 			stays("what they changed in the settings, %s: that log never fades, and says who allowed what", command.Count(len(c.Records), "record", "records"))
@@ -133,7 +129,7 @@ func (r *run) erase(ctx context.Context, p plan) error {
 		return err
 	}
 	for _, id := range p.asking {
-		if _, err := r.stop(ctx, id, true); err != nil {
+		if _, err := r.stop(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -163,7 +159,7 @@ func (r *run) eraseChat(ctx context.Context, id chat.ID) error {
 	tick := time.NewTicker(lookWork)
 	defer tick.Stop()
 	for {
-		open, err := r.stop(ctx, id, false)
+		open, err := r.stop(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -188,7 +184,7 @@ func (r *run) eraseChat(ctx context.Context, id chat.ID) error {
 }
 
 // stop ends the turn that is open in a chat, if it is the person's, and reports whether a bot is still at it. A bot shows on the card that it is over.
-func (r *run) stop(ctx context.Context, id chat.ID, theirs bool) (open bool, err error) {
+func (r *run) stop(ctx context.Context, id chat.ID) (open bool, err error) {
 	for {
 		snap, tail, head, err := r.store.Load(ctx, id)
 		if err != nil {
@@ -198,7 +194,7 @@ func (r *run) stop(ctx context.Context, id chat.ID, theirs bool) (open bool, err
 			snap.Session = turn.New(id)
 		}
 		s := turn.Fold(snap.Session, tail)
-		if s.Turn == nil || theirs && s.Turn.Requester != r.who {
+		if s.Turn == nil || s.Turn.Requester != r.who {
 			return false, nil
 		}
 		if s.Turn.Stopped != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,10 +53,7 @@ func (r *run) holds(ctx context.Context) error {
 }
 
 func reason(h permission.Hold) string {
-	if h.Why == "" {
-		return ""
-	}
-	return ": " + text.OneLine(h.Why)
+	return strings.TrimSuffix(": "+text.OneLine(h.Why), ": ")
 }
 
 func (r *run) hold(ctx context.Context, c permission.Holding) error {

@@ -81,7 +81,7 @@ func (r run) about(p command.Process, who string, open opener, do func(*run, con
 		if r.who, err = chat.ParseUser(who); err == nil {
 			return do(r, ctx)
 		}
-		if err = r.each(ctx, func(person.Chat, uint64) error { return nil }); err == nil {
+		if err = r.each(ctx, func(chat.ID, person.Chat, uint64) error { return nil }); err == nil {
 			err = command.Mistake(fmt.Errorf("%q is no person: write them as the configuration does, such as slack:T1:U9 or web::ana%s", who, r.meant(who)))
 		}
 		return err
@@ -110,7 +110,7 @@ func (r run) do(p command.Process, open opener, do func(*run, context.Context) e
 
 // each gives what every chat holds about the person, in the order of the chats' names, and notes who else there is. A log that does not hold is
 // named, and what was read of it up to there counts.
-func (r *run) each(ctx context.Context, take func(c person.Chat, seq uint64) error) error {
+func (r *run) each(ctx context.Context, take func(id chat.ID, c person.Chat, seq uint64) error) error {
 	n := 0
 	err := r.store.EachChat(ctx, func(id chat.ID) error {
 		if n++; n%1000 == 0 {
@@ -128,7 +128,7 @@ func (r *run) each(ctx context.Context, take func(c person.Chat, seq uint64) err
 		if !ok {
 			return nil
 		}
-		return take(c, head.Seq)
+		return take(id, c, head.Seq)
 	})
 	return r.report(err)
 }
@@ -201,18 +201,12 @@ func (r *run) shelf() string {
 	return r.who.String()
 }
 
-func (r *run) page(ctx context.Context) (p page, err error) {
-	if p.Chats, err = r.store.Chats(ctx, r.shelf()); err != nil {
-		return p, err
-	}
-	if p.Provider, err = r.store.Person(ctx, r.shelf()); err != nil {
-		return p, err
-	}
-	all, err := r.store.Sessions(ctx)
-	if err != nil {
-		return p, err
-	}
-	devices, err := r.store.Pushes(ctx)
+func (r *run) page(ctx context.Context) (page, error) {
+	chats, noChats := r.store.Chats(ctx, r.shelf())
+	provider, noProvider := r.store.Person(ctx, r.shelf())
+	p := page{Chats: chats, Provider: provider}
+	all, noSessions := r.store.Sessions(ctx)
+	devices, noDevices := r.store.Pushes(ctx)
 	for _, hash := range slices.Sorted(maps.Keys(all)) {
 		var x session
 		if json.Unmarshal(all[hash], &x) == nil && (chat.User{Platform: cmp.Or(x.Of, "web"), Workspace: x.Place, Key: x.User}) == r.who {
@@ -225,7 +219,7 @@ func (r *run) page(ctx context.Context) (p page, err error) {
 			p.Sessions, p.hashes = append(p.Sessions, x), append(p.hashes, hash)
 		}
 	}
-	return p, err
+	return p, cmp.Or(noChats, noProvider, noSessions, noDevices)
 }
 
 // named reports whether a list, or a line of the configuration, has the person in it.
@@ -286,7 +280,7 @@ func (r *run) export(ctx context.Context) (err error) {
 		d.open("chats")
 	}
 	n := 0
-	err = r.each(ctx, func(c person.Chat, _ uint64) error {
+	err = r.each(ctx, func(_ chat.ID, c person.Chat, _ uint64) error {
 		if n++; n == 1 {
 			begin()
 		}
@@ -296,19 +290,14 @@ func (r *run) export(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := r.page(ctx)
-	if err != nil {
-		return err
-	}
-	inConfig, err := r.configured()
-	if err != nil {
-		return err
-	}
-	set, err := r.settings(ctx)
+	p, noPage := r.page(ctx)
+	inConfig, noConfig := r.configured()
+	set, noSettings := r.settings(ctx)
 	inSettings := r.naming(set)
-	switch {
-	case err != nil:
+	if err = cmp.Or(noPage, noConfig, noSettings); err != nil {
 		return err
+	}
+	switch {
 	case n == 0 && p.none() && len(inConfig) == 0 && len(inSettings) == 0:
 		return fmt.Errorf("nothing is kept about %s%s", r.who, r.meant(r.who.String()))
 	case n == 0:
