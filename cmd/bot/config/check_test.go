@@ -43,6 +43,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{server("command: '/opt/two words/x'"), ""},
 		{server("command: [x], user: '7:x'"), "mcp.servers.a.user: want a user's name, a uid, or uid:gid"},
 		{server("command: [x], user: 'x:7'"), "mcp.servers.a.user: want a user's name, a uid, or uid:gid"},
+		{server("command: {x: y}"), "mcp.servers.a.command: want a list, got a mapping"},
 		{server("command: {x: y}, args: [z]"), "mcp.servers.a.command: want a list, got a mapping"},
 		{server("commands: [x]"), "mcp.servers.a.commands: there is no such field\nmcp.servers.a: needs a command"},
 		{server("command: x, args: -y"), "mcp.servers.a.args: want a list, got text"},
@@ -51,7 +52,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"permissions: {channels: [{in: {a: b}}]}", "permissions.channels[0].in: want a list, got a mapping"},
 		{"permissions: {servers: {workbench: {tools: {x: {access: read}}}}}", ""},
 
-		{"web: {enabled: false}\nadmins: [U1]\napprovals: {requester_may_approve: false}", "admins[0]: want platform:workspace:key"},
+		{"web: {enabled: false}\nadmins: slack:T1:U1\napprovals: {requester_may_approve: false}", "admins: want a list"},
+		{"web: {enabled: false}\nadmins: [U1]\napprovals: {min_approvals: 3}", "admins[0]: want platform:workspace:key"},
 		{"admins: ['slack::&S1']", "admins[0]: a user group of Slack is written"},
 		{"admins: ['web::&']", "admins[0]: "},
 		{"approvals: {min_approvals: 0}", "approvals.min_approvals: want a number of people from 1 to 20"},
@@ -128,29 +130,6 @@ func TestTheFileIsClosedToServers(t *testing.T) {
 	c, err := ParseAt(file, []byte("mcp: {servers: {a: {command: [x, '"+file+"']}, b: {url: 'http://h'}}}"), env())
 	if w := strings.Join(c.Warnings(), "\n"); err != nil || strings.Contains(w, file) {
 		t.Errorf("%s (%v)", w, err)
-	}
-}
-
-// The file of the current directory is read unasked where it is one's own; where there is none, the environment is enough.
-func TestTheFileOfThisDirectory(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if c, err := Load("", env("NOD_LISTEN", "127.0.0.1:1")); err != nil || c.Listen != "127.0.0.1:1" {
-		t.Errorf("%s %v", c.Listen, err)
-	}
-	if err := os.WriteFile(DefaultFile, []byte("lease: 7s"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := Load("", env()); err != nil || c.Lease.Seconds() != 7 {
-		t.Errorf("%s %v", c.Lease, err)
-	}
-	if os.Chown(DefaultFile, 12345, -1) != nil {
-		t.Skip("only root makes a file somebody else's")
-	}
-	if _, err := Load("", env()); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
-		t.Errorf("somebody else's is read: %v", err)
-	}
-	if _, err := Load(DefaultFile, env()); err != nil {
-		t.Errorf("it was named: %v", err)
 	}
 }
 

@@ -329,9 +329,12 @@ func TestWarnings(t *testing.T) {
 	if strings.Contains(w, "workbench") {
 		t.Errorf("the workbench is a server:\n%s", w)
 	}
-	c = mustParse(t, "admins: ['slack:T:U']", env())
-	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], "slack:T:U is nobody here") {
-		t.Errorf("an admin of a platform that is not there: %q", w)
+	installed := "slack: {app_token: xapp-1, install: {client_id: '1.2', page_url: 'https://nod.example.org', workspaces: [T1]}}\n"
+	for text, want := range map[string]string{"admins: ['slack:T:U']": "slack:T:U is nobody here", "admins: ['discord:1:2']": "discord:1:2 is nobody here", installed + "admins: ['slack:T:U', 'discord:1:2']": "discord:1:2 is nobody here"} {
+		c = mustParse(t, text, env("OPENAI_API_KEY", "k", "OPENAI_MODEL", "m", "SLACK_CLIENT_SECRET", "a-secret-of-the-app", "NOD_SLACK_TOKEN_KEYS", "a-key-of-16-bytes"))
+		if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], want) {
+			t.Errorf("an admin of a platform that is not there: %q", w)
+		}
 	}
 	c = mustParse(t, "admins: ['web::a']\nweb: {session_keys: [{name: a, key: a-key-of-16-bytes}]}\nmcp:\n  servers:\n    a:\n      command: x\n      sampling: true", env())
 	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], ":7: mcp.servers.a.sampling: has no effect any more") {
