@@ -300,7 +300,7 @@ func (a *Auditor) cancelled(before turn.Session, e turn.Entry, already []Record)
 	var out []Record
 	for _, c := range before.Turn.Calls {
 		now, t, _ := a.s.FindCall(c.ID) // of the open turn, or of the one that has just ended
-		if c.Settled() || t == nil || !now.Settled() || slices.ContainsFunc(already, func(r Record) bool { return r.Call == c.ID }) {
+		if c.Settled() || !now.Settled() || slices.ContainsFunc(already, func(r Record) bool { return r.Call == c.ID }) {
 			continue
 		}
 		outcome := Cancelled

@@ -68,6 +68,20 @@ func TestAuditOfOneGrantAmongOthers(t *testing.T) {
 		"8 decision approved by Ana call=c2 choice=allow_chat rule=source grant=g-c2", "9 decision approved by Ana call=c3 choice=allow_once rule=source")
 }
 
+// A click that counts for two calls is on record for both, under the grant that it gave.
+func TestAuditOfACallThatAClickCoversToo(t *testing.T) {
+	x := script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "w", `{"n":2}`))
+	x.Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write))
+	x.Put(script.Granting(x, chat.AllowHour, func(*permission.Grant) {}), turn.Decided{Ask: "a2", Digest: x.Call("c2").Digest, Choice: chat.AllowOnce, By: script.Ana, Name: "Ana", Under: "g1"})
+	x.Audits(6, "7 decision approved by Ana call=c2 choice=allow_once rule=source grant=g1 note=until 2026-11-21T15:02:01Z")
+}
+
+// What somebody says of a turn is on record once, and what nobody says is not.
+func TestAuditOfRatings(t *testing.T) {
+	bad := turn.Rated{Turn: "t1", By: script.Ben, Name: "Ben"}
+	script.Asked(t).Decides("c1", chat.Deny, script.Ana).Answer().Put(bad, bad, turn.Rated{Turn: "t1"}).Audits(7, "8 feedback bad by Ben")
+}
+
 // A turn is stopped once, whatever is deleted while it ends.
 func TestAuditOfDeletionsWhileATurnEnds(t *testing.T) {
 	x := script.Ran(t).Put(turn.Deleted{Delivery: "d1", Message: "shown", By: script.Ben}).Is("c1", turn.Running, "")

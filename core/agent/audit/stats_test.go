@@ -10,6 +10,7 @@ import (
 
 	. "github.com/nodhq/nod/core/agent/audit"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/script"
 )
 
@@ -65,6 +66,12 @@ func TestSuggestions(t *testing.T) {
 	yes := func(n int) []Record { return ofTool("t", Decision, Approved, n) }
 	no := func(n int) []Record { return ofTool("t", Decision, Denied, n) }
 	late := func(n int) []Record { return ofTool("t", Expire, Timeout, n) }
+	of := func(def permission.Digest, at int64, r []Record) []Record {
+		for i := range r {
+			r[i].Definition, r[i].At = def, time.Unix(at, 0)
+		}
+		return r
+	}
 	for _, c := range []struct {
 		records []Record
 		want    string
@@ -72,6 +79,9 @@ func TestSuggestions(t *testing.T) {
 		{yes(20), "allow: denied 0 of 20: consider allowing it without asking"},
 		{yes(19), ""},
 		{slices.Concat(yes(40), no(1)), ""},
+		{slices.Concat(yes(19), ofTool("t", Start, Approved, 1), ofTool("t", Decision, Voted, 1)), ""},
+		{slices.Concat(of("new", 2, ofTool("t", Request, Asked, 1)), of("old", 1, yes(20))), ""},                                                         // of another tool than the one that asks now
+		{slices.Concat(of("d", 1, yes(20)), of("", 2, ofTool("t", Cancel, Cancelled, 1))), "allow: denied 0 of 20: consider allowing it without asking"}, // of no definition
 		{careful(yes(20), func(r *Record) { r.Level = "admin" }), ""},
 		{careful(yes(20), func(r *Record) { r.Risk = "dangerous" }), ""},
 		{no(5), "disable: denied 5 of 5: consider disabling it"},
