@@ -70,20 +70,23 @@ func (d *desk) written() config.Config {
 func TestInitByFlags(t *testing.T) {
 	d := sit(t)
 	d.put(".mcp.json", `{"mcpServers": {"files": {"command": "npx"}}}`)
-	if code, out, errs := d.init("", ""); code != command.OK || !strings.Contains(out, "nod.yaml is written, with 0 tool servers. Then:\n  nod doctor\n  nod\n") {
+	if code, out, errs := d.init("", ""); code != command.OK || out != "nod.yaml is written, with 0 tool servers. Then:\n  nod doctor\n  nod\n" {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
 	if c := d.written(); !c.Demo() || len(c.MCP.Servers) != 0 {
 		t.Error("it is not the demo")
 	}
 	before, _ := os.ReadFile("nod.yaml")
+	if !bytes.Contains(before, []byte("# mcpServers:")) {
+		t.Errorf("it does not show how a tool server is written:\n%s", before)
+	}
 	if code, _, errs := d.init("-model m", ""); code != command.Fail || !strings.Contains(errs, "nod.yaml is there already") {
 		t.Errorf("code %d: %s", code, errs)
 	}
 	if after, _ := os.ReadFile("nod.yaml"); !bytes.Equal(before, after) {
 		t.Error("it was replaced")
 	}
-	if code, _, errs := d.init("-out other.yaml -model gpt-${5} -base-url http://llm/v1 -key-env LLM_KEY -import-all -reads", ""); code != command.OK {
+	if code, _, errs := d.init("-out other.yaml -model gpt-${5} -base-url http://llm/v1 -key-env LLM_KEY -import-all -reads", ""); code != command.OK || errs != "" {
 		t.Fatal(errs)
 	}
 	d.env["NOD_CONFIG"], d.env["LLM_KEY"] = "other.yaml", "k"
@@ -91,7 +94,20 @@ func TestInitByFlags(t *testing.T) {
 	if err != nil || c.Model.Name != "gpt-${5}" || c.Model.BaseURL.Reveal() != "http://llm/v1" || c.Model.APIKey.Reveal() != "k" || !c.MCP.Servers["files"].Trusted {
 		t.Errorf("%+v, %v", c.Model, err)
 	}
+	if code, out, errs := d.init("-out model.yaml -model m -key-env LLM_KEY", "typed\n"); code != command.OK || strings.Contains(out, "[") || strings.Contains(out, "Set LLM_KEY") {
+		t.Errorf("code %d: %s%s", code, out, errs)
+	}
+	if c, err := config.Load("model.yaml", d.getenv); err != nil || c.Model.Name != "m" {
+		t.Errorf("%+v, %v", c.Model, err)
+	}
+	d.put("large.json", "{}")
+	if err := os.Truncate("large.json", 17<<20); err != nil {
+		t.Fatal(err)
+	}
 	for args, want := range map[string]string{
+		"-out x.yaml -import /dev/null":           "-import: /dev/null is no file of tool servers", // a pipe would be waited for
+		"-out x.yaml -import large.json":          "-import: large.json is no file of tool servers",
+		"-out x.yaml -base-url http://llm/v1":     "it is not written",
 		"-out x.yaml -import none.json":           "-import: stat none.json",
 		"-out x.yaml -key-env sk-123":             "-key-env: want the name of an environment variable",
 		"-out x.yaml -model m -base-url llm:1/v1": "it is not written",
@@ -99,6 +115,9 @@ func TestInitByFlags(t *testing.T) {
 		if code, _, errs := d.init(args, ""); code != command.Usage || !strings.Contains(errs, want) {
 			t.Errorf("%s: code %d: %s", args, code, errs)
 		}
+	}
+	if code, _, errs := d.init("-out none/x.yaml", ""); code != command.Fail || !strings.Contains(errs, "no such file or directory") {
+		t.Errorf("code %d: %s", code, errs)
 	}
 	if _, err := os.Stat("x.yaml"); err == nil {
 		t.Error("a file with mistakes was written")
@@ -145,7 +164,12 @@ func TestInitTakesOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.put(filepath.Join(d.home, "Library", "Application Support", "Claude", "claude_desktop_config.json"),
-		`{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server-filesystem", "`+data+`", "`+d.home+`", "relative"], "env": {"TOKEN": "s3cret"}}}}`)
+		`{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server-filesystem", "`+data+`", "`+d.home+`", "relative", "/usr/lib", "`+data+`/file", "/dev/null"], "env": {"TOKEN": "s3cret"}}}}`)
+	d.put(filepath.Join("relative", "x"), "")
+	d.put(filepath.Join(data, "file"), "")
+	d.put(filepath.Join(".cursor", "mcp.json"), `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "other"], "env": {"A": "b"}}, "wiki": {"url": "https://wiki.example/mcp", "headers": {"A": "b"}},
+		"own": {"command": "${workspaceFolder}/run", "args": ["`+d.home+`/.local/share/nod/x"]}}}`)
+	d.put(filepath.Join(d.home, ".local", "share", "nod", "x"), "")
 	d.put(filepath.Join(d.home, ".cursor", "mcp.json"), `{"mcpServers": {"wiki": {"url": "https://wiki.example/mcp", "headers": {"Authorization": "Bearer ${env:WIKI_TOKEN}"}},
 		"files": {"command": "npx", "args": ["-y", "other"], "disabled": false}, "off": {"command": "x", "disabled": true}}}`)
 	d.put(filepath.Join(".vscode", "mcp.json"), "\ufeff"+`{
@@ -162,7 +186,7 @@ func TestInitTakesOver(t *testing.T) {
 	if code != command.OK {
 		t.Fatal(errs)
 	}
-	for _, want := range []string{"off is left out", "empty is left out", "set GH_TOKEN before nod starts", "set WIKI_TOKEN", "files cannot reach " + d.home, "git-hub starts in a directory of its own",
+	for _, want := range []string{"off is left out", "empty is left out", "set GH_TOKEN before nod starts", "set WIKI_TOKEN", "files cannot reach " + d.home, "git-hub starts in a directory of its own", "own cannot reach ",
 		filepath.Join("Code", "User", "mcp.json") + " cannot be read"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("it does not say %q:\n%s", want, errs)
@@ -174,14 +198,17 @@ func TestInitTakesOver(t *testing.T) {
 		got[name] = s.URL.Reveal() + strings.Join(config.RevealAll(s.Command), " ")
 	}
 	if d := cmp.Diff(map[string]string{
-		"files": "npx -y server-filesystem " + data + " " + d.home + " relative", "files-2": "npx -y other", "wiki": "https://wiki.example/mcp",
+		"files": "npx -y server-filesystem " + data + " " + d.home + " relative /usr/lib " + data + "/file /dev/null", "files-2": "npx -y other", "files-3": "npx -y other", "wiki-2": "https://wiki.example/mcp", "own": at + "/run " + d.home + "/.local/share/nod/x", "wiki": "https://wiki.example/mcp",
 		"git-hub": "docker run " + at + "/x " + d.home, "workbench-2": "http://127.0.0.1:1/sse",
 	}, got); d != "" {
 		t.Error(d)
 	}
+	if text, err := os.ReadFile("nod.yaml"); err != nil || strings.Contains(string(text), `dir: ""`) {
+		t.Errorf("what was not said is written: %s, %v", text, err)
+	}
 	s := c.MCP.Servers
 	if s["files"].Env["TOKEN"].Reveal() != "s3cret" || s["git-hub"].Env["GITHUB_TOKEN"].Reveal() != "g" || s["wiki"].Headers["Authorization"].Reveal() != "Bearer w" ||
-		s["workbench-2"].Type != config.SSE || len(s["files"].Paths) != 1 || s["files"].Paths[0].Path != data || s["files"].Trusted {
+		s["workbench-2"].Type != config.SSE || len(s["files"].Paths) != 2 || s["files"].Paths[0].Path != data || s["files"].Paths[1].Path != data+"/file" || len(s["files-3"].Env) != 1 || s["files"].Trusted {
 		t.Errorf("%+v", s)
 	}
 }

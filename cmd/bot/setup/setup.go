@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -228,9 +227,9 @@ func table(b *bytes.Buffer, field string, of map[string]string) {
 
 // own reports whether a directory holds what nod keeps for itself, or lies in it: no server may reach that.
 func (a *answers) own(path string, env config.Getenv) bool {
-	file, err := filepath.Abs(a.out)
-	c, wrong := config.Parse("environment", nil, env)
-	return err != nil || wrong != nil || confine.Within(file, path) || confine.Within(c.DataDir, path) || confine.Within(path, c.DataDir)
+	file, _ := filepath.Abs(a.out) // what goes wrong here does so when the whole file is read, before it is written
+	c, _ := config.Parse("environment", nil, env)
+	return confine.Within(file, path) || confine.Within(c.DataDir, path) || confine.Within(path, c.DataDir)
 }
 
 // next says what to do now.
@@ -249,9 +248,6 @@ func (a *answers) next(p command.Process, servers int) {
 // write makes the file, for its owner alone: what other programs' files hold may be tokens. It replaces none.
 func write(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the person names it
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and nod init changes nothing", path)
-	}
 	if err != nil {
 		return err
 	}
@@ -271,9 +267,7 @@ func quote(v any) string {
 // anySet has a value for every variable, because those that the file names are to be set later.
 func anySet(env config.Getenv) config.Getenv {
 	return func(name string) (string, bool) {
-		if v, set := env(name); set {
-			return v, true
-		}
-		return "", true
+		v, _ := env(name)
+		return v, true
 	}
 }
