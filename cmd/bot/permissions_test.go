@@ -143,7 +143,7 @@ func TestExportWipeImport(t *testing.T) {
 
 			fresh, other := onOneRedis(t)
 			before := rulings(t, fresh.settings)
-			if got := must(t, other, "import", file); !strings.Contains(got, "workbench: ask = default → never") || !strings.Contains(got, "Nothing was changed yet: -yes does it.") {
+			if got := must(t, other, "import", file); !strings.Contains(got, "workbench: ask = default → never") || strings.Contains(got, "(not set) → (not set)") || !strings.Contains(got, "Nothing was changed yet: -yes does it.") {
 				t.Errorf("the preview:\n%s", got)
 			}
 			if rulings(t, fresh.settings) != before || must(t, other, "export") != "version: 1\n" {
@@ -469,7 +469,8 @@ func TestApplyBesideASilentServer(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
 	env := stopped(t, func(k kept) {
 		tool := permission.Tool{Server: "far", Name: "burn", Definition: permission.Digest(digestA)}
-		ev := turn.Changed{Changes: []permission.Change{permission.Seen{Tool: tool, Stranger: true}}}
+		other := permission.Tool{Server: "far", Name: "burn", Definition: permission.Digest(strings.Repeat("b", 64))}
+		ev := turn.Changed{Changes: []permission.Change{permission.Seen{Tool: tool, Stranger: true}, permission.Accept(tool), permission.Seen{Tool: other, Stranger: true}}}
 		if _, err := k.store.Append(context.Background(), agent.Write{Chat: agent.SettingsChat, Events: []agent.Keyed{{Op: "x", Event: ev}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -478,5 +479,11 @@ func TestApplyBesideASilentServer(t *testing.T) {
 	code, out, errs := cli(t, env, "apply", "careful")
 	if code != command.OK || !strings.Contains(errs, "note: far: ") || !strings.Contains(errs, "only those that were seen before are known") || !strings.Contains(out, "far/burn: ask = default → always") {
 		t.Errorf("code %d\n%s\n%s", code, out, errs)
+	}
+	if _, out, _ := cli(t, env, "show"); strings.Count(out, "\n  cannot be used now: ") != 1 || !strings.Contains(out, "far\n  cannot be used now: ") || !strings.Contains(out, "; changed since it was accepted\n") {
+		t.Errorf("show:\n%s", out)
+	}
+	if code, _, errs := cli(t, env, "show", "far", "write_file"); code != command.Usage || !strings.Contains(errs, `there is no tool "write_file" of far`) { // the workbench has one
+		t.Errorf("code %d, %q", code, errs)
 	}
 }

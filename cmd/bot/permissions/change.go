@@ -10,7 +10,6 @@ import (
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -58,12 +57,9 @@ func (p *run) change(ctx context.Context, note string, build func(permission.Pol
 		return changes, nil
 	})
 	count := command.Count(len(lines), "change", "changes")
-	no, refused := errors.AsType[*decision.Refusal](err)
 	switch {
 	case errors.Is(err, agent.ErrUnchanged):
 		fmt.Fprintln(p.Stdout, "Nothing would change by that.")
-	case refused:
-		return errors.New(no.Say)
 	case errors.Is(err, errOnlyLook):
 		fmt.Fprintf(p.Stdout, "%s%s. Nothing was changed yet: -yes does it.\n", strings.Join(lines, ""), count)
 	case err != nil:

@@ -32,34 +32,32 @@ func (p *run) export(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := encode(now.Exchange(), p.json)
-	if err != nil {
-		return err
-	}
+	out := encode(now.Exchange(), p.json)
 	if p.out == "" {
 		_, err = io.WriteString(p.Stdout, out)
 		return err
 	}
 	whole := p.out + ".new"
-	if err := os.WriteFile(whole, []byte(out), 0o600); err != nil {
-		return fmt.Errorf("-out: %w", err)
+	if err = os.WriteFile(whole, []byte(out), 0o600); err == nil {
+		err = os.Rename(whole, p.out)
 	}
-	if err := os.Rename(whole, p.out); err != nil {
-		return fmt.Errorf("-out: %w", errors.Join(err, os.Remove(whole)))
+	if err != nil {
+		_ = os.Remove(whole)
+		return fmt.Errorf("-out: %w", err)
 	}
 	return nil
 }
 
-func encode(x permission.Exchange, asJSON bool) (string, error) {
+func encode(x permission.Exchange, asJSON bool) string {
 	if !asJSON {
-		return strings.Join(x.Lines(), "\n") + "\n", nil
+		return strings.Join(x.Lines(), "\n") + "\n"
 	}
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err := enc.Encode(x)
-	return text.EscapeJSON(b.String()), err
+	_ = enc.Encode(x) // texts and truths can be written
+	return text.EscapeJSON(b.String())
 }
 
 // importFile prints what reading a file would change, and changes it with -yes.
@@ -91,7 +89,7 @@ func checkRoom(x permission.Exchange, now permission.Settings, changes []permiss
 		now, _ = now.Apply(c, chat.User{}, "", time.Time{})
 	}
 	left, err := x.Changes(now)
-	if err == nil && len(left) > 0 {
+	if len(left) > 0 {
 		err = fmt.Errorf("there is no room for all of it (the first that would be left out is %q): remove some settings first; nothing was changed", left[0].String())
 	}
 	return err
@@ -111,7 +109,7 @@ func (p *run) read(name string) (string, []byte, error) {
 		in = strings.NewReader("")
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxExchange+1))
-	if err == nil && len(data) > maxExchange {
+	if len(data) > maxExchange {
 		err = fmt.Errorf("%s is larger than %d MiB; this cannot be an export", shown, maxExchange>>20)
 	}
 	return shown, data, err
@@ -126,7 +124,7 @@ func parseExchange(name string, data []byte) (x permission.Exchange, err error) 
 	case x.Version == 0 && f.Err() != nil:
 	case x.Version == 0:
 		f.Add("version", "is missing; this program reads %d", permission.ExchangeVersion)
-	case x.Version != permission.ExchangeVersion && !f.Has("version"):
+	case x.Version != permission.ExchangeVersion:
 		f.Add("version", "%d is not known here; this program reads %d", x.Version, permission.ExchangeVersion)
 	}
 	checkEntries(f, "settings", x.Settings, func(s permission.Setting) (permission.Exchange, string) {

@@ -47,6 +47,11 @@ func TestImportMistakes(t *testing.T) {
 			t.Errorf("%q: %v, want %q in it", text, err, says)
 		}
 	}
+	for text, want := range map[string]int{"version: x": 1, "- version: 1": 1, "version: 2\nmore: 1": 2, "version: 1\nsettings:\n- {field: mode, vlaue: always}": 1} {
+		if _, err := parseExchange("f.yaml", []byte(text)); err == nil || strings.Count(err.Error(), "\n") != want-1 {
+			t.Errorf("%q: %v, want %d lines", text, err, want)
+		}
+	}
 	good := "version: 1\nsettings:\n- {field: timeout, value: 30m}\n- {field: min_approvals, value: 2}\n- {field: strict, value: true}\nremembered: ~\n"
 	if x, err := parseExchange("f.yaml", []byte(good)); err != nil || len(x.Settings) != 3 || x.Settings[1].Value != "2" || x.Settings[2].Value != "true" {
 		t.Errorf("%+v, %v", x, err)
@@ -67,10 +72,7 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 		Advice: []permission.AdviceEntry{{Server: "files", Tool: "write", Definition: permission.Digest(digestA), Access: "write", Risk: "dangerous", Admin: true}},
 	}
 	for _, asJSON := range []bool{false, true} {
-		file, err := encode(want, asJSON)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := encode(want, asJSON)
 		if got, err := parseExchange("f", []byte(file)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v\n%s\ngave %+v", err, file, got)
 		}

@@ -249,7 +249,7 @@ func (p *run) everything(now agent.Rules) {
 
 func (p *run) server(now agent.Rules, name string, faults []agent.ServerFault) {
 	for _, f := range faults {
-		if f.Server == name && f.Say != "" {
+		if f.Server == name {
 			fmt.Fprintln(p.Stdout, "  cannot be used now: "+command.OneLine(f.Say))
 		}
 	}
