@@ -107,6 +107,9 @@ func TestCommands(t *testing.T) {
 		{"completion fish", nil, 0, "complete -c nod", ""},
 		{"__complete permissions apply re", nil, 0, "read-only", "Completion ended"},
 		{"__complete audit tail --for", nil, 0, "--format", "Completion ended"},
+		{"__complete --log json audit ta", nil, 0, "tail", "Completion ended"}, // what is typed comes last
+		{"__completeNoDesc --log json audit ta", nil, 0, "tail\n", "Completion ended"},
+		{"permissions export -json=maybe", nil, 2, "", `-json: invalid value "maybe"`},
 		{"config chek", nil, 2, "", `no command "config chek"`},
 		{"help", nil, 0, "nod manifest slack", ""},
 		{"help", nil, 0, "nod doctor", ""},

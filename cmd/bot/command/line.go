@@ -119,8 +119,8 @@ func (p *Process) Execute(root *cobra.Command, args []string) int {
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{Use: "help [COMMAND]", Short: "print this, or what a command does and its flags", DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
+			c, rest, _ := root.Find(args)
+			if len(rest) > 0 { // so it is with every error
 				return unknown(c, rest)
 			}
 			c.InitDefaultHelpFlag()
