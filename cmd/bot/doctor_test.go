@@ -306,10 +306,22 @@ func TestDoctorOfAdmins(t *testing.T) {
 	}
 	_, report = visit(t, rule, map[string]string{"ADMIN_SESSION_KEYS": "s3cret-of-16-bytes"})
 	says(t, report, "✓ admins", "1 key")
+	for text, say := range map[string]string{
+		"servers: {workbench: {tools: {delete_file: {approval: RequireConfirmation}}}}":                                                   "– admins no tool needs one",
+		"servers: {workbench: {tools: {delete_file: {approval: RequireAuth, enabled: false}}}}":                                           "– admins no tool needs one",
+		"servers: {workbench: {enabled: false, tools: {delete_file: {approval: RequireAuth}}}}":                                           "– admins no tool needs one",
+		"channels: [{in: web, servers: {workbench: {tools: {delete_file: {approval: RequireConfirmation, ask: never}}}}}]":                "– admins no tool needs one",
+		"channels: [{in: web, servers: {workbench: {tools: {delete_file: {approval: RequireAuth}, read_file: {message: RequireAuth}}}}}]": "✗ admins only one can allow delete_file of workbench.",
+	} {
+		_, report = visit(t, "permissions: {"+text+"}\n", nil)
+		says(t, report, say[:len("– admins")], say[len("– admins "):])
+	}
 	env := workspace(t, fakeslack.Options{})
 	env["ADMIN_SESSION_KEYS"] = "s3cret-of-16-bytes"
 	_, report = visit(t, rule, env)
 	says(t, report, "! admins", "in Slack nobody", "slack:T0123:U0123")
+	_, report = visit(t, "admins: [slack:T1:U1]\n"+rule, env)
+	says(t, report, "✓ admins")
 	// What a server's own list brings counts, too: this name needs an admin by what it is.
 	tools := mcpserver.New("hub", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "l"))).ServeHTTP(t)
 	_, report = visit(t, "mcp: {servers: {hub: {url: '"+tools.URL+"'}}}\npermissions: {servers: {hub: {tools: {echo: {approval: RequireAuth}}}}}\n", nil)
@@ -401,6 +413,12 @@ func TestDoctorOfRulesForMissingTools(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d:\n%s", code, report)
 	}
+	code, report = rules("tools: {eco: {enabled: true, approval: AutoApprove}}") // lost, and nothing is open that was to be closed
+	if says(t, report, "! MCP server hub"); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, report)
+	}
+	_, report = rules("tools: {aaa: {enabled: false}, zzz: {ask: never}}")
+	says(t, report, "✗ MCP server hub")
 	for _, grave := range []string{"enabled: false", "approval: RequireAuth", "ask: always"} {
 		code, report = rules("tools: {wirte: {" + grave + "}}")
 		says(t, report, "✗ MCP server hub", "wirte; did you mean write?")
@@ -412,6 +430,10 @@ func TestDoctorOfRulesForMissingTools(t *testing.T) {
 	says(t, report, "✓ MCP server hub", "ask first")
 	_, report = rules("ask: never")
 	says(t, report, "✓ MCP server hub", " 0 of them ask first")
+	_, report = rules("tools: {echo: {enabled: false}}")
+	says(t, report, "✓ MCP server hub", ", 1 switched off; not trusted")
+	_, report = rules("enabled: false")
+	says(t, report, "✓ MCP server hub", " 0 of them ask first, ", " switched off; not trusted")
 }
 
 // The doctor asks the page's provider for its document, and says where it has to send people back to.
