@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 )
 
 var allowed = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
@@ -76,6 +77,16 @@ func TestAliasIsInjective(t *testing.T) {
 			t.Fatalf("(%q, %q) and (%q, %q) are %q and %q", s1, n1, s2, n2, a, b)
 		}
 	})
+}
+
+// TestNamesOfCallsThatWereNone: what a model invented goes back as it wrote it, if services take it.
+func TestNamesOfCallsThatWereNone(t *testing.T) {
+	for name, asWritten := range map[string]bool{"launch_rocket": true, "launch rocket": false, strings.Repeat("x", 65): false} {
+		got := wire(t, []turn.Utterance{{Role: turn.RoleAssistant, Calls: []turn.TalkCall{{ID: "c", Name: name}}}}, nil, &shape{})
+		if strings.Contains(got, `"`+name+`"`) != asWritten {
+			t.Errorf("%s became %s", name, got)
+		}
+	}
 }
 
 func TestTableMapsBack(t *testing.T) {

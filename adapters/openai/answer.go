@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -48,7 +47,7 @@ func (a *answer) chunk(data []byte, emit func(string)) *fault {
 	a.chunks++
 	a.used(root.Get("usage"))
 	for i, c := range root.Get("choices").Array() {
-		if n := c.Get("index"); n.Exists() && n.Int() != 0 || !n.Exists() && i != 0 {
+		if n := c.Get("index"); n.Int() != 0 || !n.Exists() && i != 0 {
 			continue // one answer was asked for
 		}
 		part := c.Get("delta")
@@ -56,9 +55,7 @@ func (a *answer) chunk(data []byte, emit func(string)) *fault {
 			part = c.Get("message")
 		}
 		a.part(part, emit)
-		if f := c.Get("finish_reason"); f.Type == gjson.String && f.Str != "" {
-			a.finish = f.Str
-		}
+		a.finish = cmp.Or(c.Get("finish_reason").Str, a.finish)
 	}
 	return nil
 }
@@ -99,21 +96,16 @@ func contentText(v gjson.Result) string {
 }
 
 func argument(v gjson.Result) string {
-	if v.IsObject() || v.IsArray() {
+	if v.Type == gjson.JSON {
 		return v.Raw // a service that forgot to make it a string
 	}
 	return v.Str
 }
 
 func (a *answer) call(c gjson.Result) {
-	if !c.IsObject() {
-		return
-	}
 	index := -1 // the service gives none
-	if i := c.Get("index"); i.Type == gjson.Number || i.Type == gjson.String {
-		if n, err := strconv.Atoi(i.String()); err == nil && n >= 0 {
-			index = n
-		}
+	if i := c.Get("index"); i.Type != gjson.Null {
+		index = int(i.Int())
 	}
 	if p := a.extend(index, c.Get("id").String(), c.Get("function.name").String(), argument(c.Get("function.arguments"))); p != nil {
 		p.extra.addAll(c, "index", "id", "type", "function")
@@ -124,17 +116,14 @@ func (a *answer) call(c gjson.Result) {
 func (a *answer) extend(index int, id, name, args string) *partialCall {
 	p := a.find(index, id, name)
 	if p == nil || p.over(id, name, args) {
-		if id == "" && name == "" && (args == "" || index < 0) {
+		if id+name+args == "" {
 			return nil // belongs to nothing
 		}
 		p = &partialCall{index: index}
 		a.calls = append(a.calls, p)
 	}
 	p.id = cmp.Or(p.id, id)
-	switch {
-	case p.name == "":
-		p.name = name
-	case name != p.name && len(p.args) == 0:
+	if name != p.name {
 		p.name += name // in pieces
 	}
 	p.args = append(p.args, args...)
@@ -167,7 +156,7 @@ func (p *partialCall) over(id, name, args string) bool {
 	if id != "" && p.id != "" && id != p.id {
 		return true
 	}
-	if name == "" || len(p.args) == 0 || p.args[0] != '{' || !gjson.ValidBytes(p.args) {
+	if name == "" || !gjson.ValidBytes(p.args) {
 		return false
 	}
 	return name != p.name || strings.HasPrefix(strings.TrimSpace(args), "{")
@@ -241,7 +230,7 @@ const maxExtra = 1 << 20
 // addAll adds the members of an object, but for those that are read otherwise.
 func (f *fields) addAll(object gjson.Result, but ...string) {
 	object.ForEach(func(key, v gjson.Result) bool {
-		if v.Type == gjson.Null || key.Str == "" || slices.Contains(but, key.Str) {
+		if v.Type == gjson.Null || slices.Contains(but, key.Str) {
 			return true
 		}
 		if *f == nil {
@@ -286,10 +275,7 @@ func (f fields) object() json.RawMessage {
 	if len(out) == 0 || size > maxExtra {
 		return nil
 	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil
-	}
+	b, _ := json.Marshal(out) // nil where something is nested too deep
 	return b
 }
 

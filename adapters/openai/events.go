@@ -3,7 +3,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
-	"errors"
+	"cmp"
 	"io"
 
 	"github.com/tidwall/gjson"
@@ -11,8 +11,6 @@ import (
 
 // maxEvent is the longest line of a stream that is read. Longer ones are no text for people.
 const maxEvent = 8 << 20
-
-var errLongLine = errors.New("a line of the stream is longer than 8 MiB")
 
 // event is one server-sent event.
 type event struct {
@@ -37,20 +35,15 @@ func newEvents(in io.Reader) *events {
 	return &events{lines: lines}
 }
 
-// next returns the next event. io.EOF means that the stream ended between events; any other error, that it was cut.
+// next returns the next event. io.EOF means that the stream ended; any other error, that it was cut.
 func (e *events) next() (event, error) {
 	for {
 		line, err := e.line()
 		switch {
 		case err != nil && whole(e.data), err == nil && len(line) == 0 && len(e.data) > 0:
 			return e.take(), nil // an error comes again at the next call
-		case errors.Is(err, io.EOF) && len(e.data) > 0:
-			return event{}, io.ErrUnexpectedEOF
 		case err != nil:
 			return event{}, err
-		case len(line) == 0:
-			e.kind = ""
-			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
@@ -79,20 +72,15 @@ func (e *events) take() event {
 
 // whole reports whether data is an event by itself.
 func whole(data []byte) bool {
-	return len(data) > 0 && (bytes.HasPrefix(data, done) || gjson.ValidBytes(data))
+	return bytes.HasPrefix(data, done) || gjson.ValidBytes(data)
 }
 
 var done = []byte("[DONE]")
 
 // line reads up to a newline. The last line needs none; after it the error stays.
 func (e *events) line() ([]byte, error) {
-	if !e.again && e.end == nil && !e.lines.Scan() {
-		switch e.end = e.lines.Err(); {
-		case e.end == nil:
-			e.end = io.EOF
-		case errors.Is(e.end, bufio.ErrTooLong):
-			e.end = errLongLine
-		}
+	if !e.again && !e.lines.Scan() {
+		e.end = cmp.Or(e.lines.Err(), io.EOF)
 	}
 	e.again = false
 	return bytes.TrimRight(e.lines.Bytes(), "\r"), e.end

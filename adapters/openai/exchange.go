@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -42,15 +41,10 @@ func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []a
 	in := bufio.NewReader(watched)
 	emit := func(text string) { stream(agent.Delta{Text: clean(text)}) }
 
-	first, err := peek(in)
-	switch {
-	case errors.Is(err, io.EOF):
-		return a, &fault{kind: silent}
-	case err != nil:
-		return a, stalled(ctx, broken, err)
-	case first == '{':
+	switch peek(in) {
+	case '{':
 		return a, a.completion(ctx, in, emit)
-	case first == '<':
+	case '<':
 		return a, &fault{kind: page}
 	}
 	return a, a.listen(ctx, newEvents(in), emit)
@@ -142,32 +136,27 @@ func stalled(ctx context.Context, kind kind, err error) *fault {
 	if errors.Is(context.Cause(ctx), errIdle) {
 		return &fault{kind: idle}
 	}
-	return &fault{kind: kind, said: cause(ctx, err)}
+	return &fault{kind: kind, said: cause(err)}
 }
 
 // cause words a transport's error without its address, which may hold a secret in its query.
-func cause(ctx context.Context, err error) string {
-	if c := context.Cause(ctx); c != nil {
-		return c.Error()
-	}
+func cause(err error) string {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
-	}
-	if o := (*net.OpError)(nil); errors.As(err, &o) {
-		return o.Op + ": " + o.Err.Error()
 	}
 	return err.Error()
 }
 
-// peek is the first byte that is neither white space nor a byte order mark.
-func peek(in *bufio.Reader) (byte, error) {
+// peek is the first byte that is neither white space nor a byte order mark, or 0. An error comes again with the next read.
+func peek(in *bufio.Reader) byte {
 	for {
 		b, err := in.ReadByte()
 		if err != nil {
-			return 0, err
+			return 0
 		}
 		if strings.IndexByte(" \t\r\n\xEF\xBB\xBF", b) < 0 {
-			return b, in.UnreadByte()
+			_ = in.UnreadByte() // one was read
+			return b
 		}
 	}
 }

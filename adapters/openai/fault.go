@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -109,12 +110,6 @@ func refusal(body []byte, status int) *fault {
 	if root.IsArray() {
 		root = root.Get("0")
 	}
-	if !gjson.ValidBytes(body) || !root.IsObject() {
-		if s := strings.TrimSpace(string(body)); !strings.HasPrefix(s, "<") { // no page
-			f.said = clip(s, 500)
-		}
-		return f
-	}
 	e := root.Get("error")
 	if !e.IsObject() {
 		if e.Type == gjson.String {
@@ -123,15 +118,13 @@ func refusal(body []byte, status int) *fault {
 		e = root
 	}
 	for _, name := range []string{"message", "detail", "msg", "errors"} {
-		if v := e.Get(name); f.said == "" && v.Exists() {
-			f.said = v.String()
-		}
+		f.said = cmp.Or(f.said, e.Get(name).String())
 	}
-	if p := e.Get("param"); p.Type == gjson.String && !strings.Contains(f.said, p.Str) {
-		f.said += " (" + p.Str + ")"
+	if p := e.Get("param").Str; !strings.Contains(f.said, p) {
+		f.said += " (" + p + ")"
 	}
-	if f.said == "" {
-		f.said = string(body)
+	if s := strings.TrimSpace(string(body)); f.said == "" && !strings.HasPrefix(s, "<") { // no page
+		f.said = s
 	}
 	f.said = clip(f.said, 500)
 	for _, name := range []string{"code", "status", "type"} {
@@ -140,8 +133,8 @@ func refusal(body []byte, status int) *fault {
 			if status == 0 && n >= 400 && n < 600 {
 				f.status = n
 			}
-		} else if f.code == "" && v.Type == gjson.String {
-			f.code = clip(v.Str, 60)
+		} else {
+			f.code = cmp.Or(f.code, clip(v.Str, 60))
 		}
 	}
 	return f
@@ -150,9 +143,9 @@ func refusal(body []byte, status int) *fault {
 // retryAfter reads how long the service wants to be left alone.
 func (f *fault) retryAfter(h http.Header, now time.Time) {
 	set := func(d time.Duration) { f.after, f.wait = max(d, 0), true }
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 && ms < math.MaxInt32 {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms < math.MaxInt32 {
 		set(time.Duration(ms * float64(time.Millisecond)))
-	} else if s, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64); err == nil && s >= 0 && s < math.MaxInt32 {
+	} else if s, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64); err == nil && s < math.MaxInt32 {
 		set(time.Duration(s * float64(time.Second)))
 	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
 		set(at.Sub(now))

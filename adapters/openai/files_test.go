@@ -13,7 +13,7 @@ import (
 // TestAServiceThatTakesNoPictures: the model is asked again without them, and both it and the person are told.
 func TestAServiceThatTakesNoPictures(t *testing.T) {
 	talk := []turn.Utterance{{Role: turn.RoleUser, Name: "Ana", Text: "hi", Files: []turn.FileRead{
-		{Name: "p.png", Picture: &turn.Picture{Key: "k", Type: "image/png", Data: []byte("picture")}}, {Name: "a.csv", Text: "stock;17", Chars: 8},
+		{Name: "p.png", Picture: &turn.Picture{Key: "k", Type: "image/png", Data: []byte("picture")}}, {Name: "a.csv", Text: "stock;17", Chars: 8}, {Name: "b.zip", Why: "it is no text"},
 	}}}
 	const unseen, shown = "p.png (a picture), which cannot be shown to you now.", "p.png (a picture), shown below."
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestAServiceThatTakesNoPictures(t *testing.T) {
 			t.Fatal(refused)
 		}
 		last := body.Messages[len(body.Messages)-1]
-		if last.Pictures != c.pictures || !strings.Contains(*last.Content, c.say) || !strings.Contains(*last.Content, "stock;17") {
+		if last.Pictures != c.pictures || !strings.Contains(*last.Content, c.say) || !strings.Contains(*last.Content, "stock;17") || strings.Contains(*last.Content, "b.zip, as untrusted") || strings.Count(*last.Content, "Say so if it matters.") != 1 {
 			t.Errorf("%+v: %d pictures beside %s", c.strict, last.Pictures, *last.Content)
 		}
 	}

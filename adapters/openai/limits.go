@@ -98,7 +98,7 @@ func (l *limits) refuse(said string, sent []agent.ToolSpec) bool {
 		}
 	}
 	if m := indexed.FindStringSubmatch(said); longest == 0 && m != nil {
-		if i, err := strconv.Atoi(m[1]); err == nil && i < len(sent) {
+		if i, _ := strconv.Atoi(m[1]); i < len(sent) { // digits only
 			tool, longest = sent[i].Tool, 1
 		}
 	}
@@ -107,15 +107,9 @@ func (l *limits) refuse(said string, sent []agent.ToolSpec) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.refused) >= maxRefused {
-		return false
-	}
 	if l.refused == nil {
 		l.refused = map[permission.Tool]bool{}
 	}
 	l.refused[tool] = true
 	return true
 }
-
-// maxRefused bounds what is remembered. A service that refuses more definitions refuses something else.
-const maxRefused = 256

@@ -35,16 +35,17 @@ func (b *bench) sent(t *testing.T) (names []string) {
 
 // TestARefusedToolCostsOnlyItself: a service names the tool whose definition it does not take; the others go on.
 func TestARefusedToolCostsOnlyItself(t *testing.T) {
+	offered := append(slices.Clone(someTools), spec("workbench", "read", `{"type":"object"}`)) // a part of the other's name
 	b := connect(t, strict(fakellm.Strict{Dislikes: "workbench__read_file"}))
 	for round := range 2 {
-		r, _, _, err := b.ask(t, hi)
+		r, err := b.Reply(t.Context(), hi, offered, nil)
 		if err != nil || r.Text != "You said: hi" {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if want := "The model's service refuses the definition of workbench__read_file, so this tool is left out."; !slices.Equal(r.Faults, []string{want}) {
 			t.Errorf("round %d: people read %q", round, r.Faults)
 		}
-		if got := b.sent(t); !slices.Equal(got, []string{"workbench__list_directory"}) {
+		if got := b.sent(t); !slices.Equal(got, []string{"workbench__list_directory", "workbench__read"}) {
 			t.Errorf("round %d: offered %q", round, got)
 		}
 	}
@@ -113,6 +114,9 @@ func TestTooManyTools(t *testing.T) {
 	if len(r.Faults) != 1 || !strings.HasPrefix(r.Faults[0], "The model's service takes 4 tools at most, so 4 are left out.") {
 		t.Errorf("people read %q", r.Faults)
 	}
+	if r, err := b.Reply(t.Context(), hi, many[:3], nil); err != nil || len(r.Faults) != 0 || len(b.sent(t)) != 3 {
+		t.Errorf("fewer than that: %+v, %v", r, err)
+	}
 }
 
 // TestAModelWithoutTools can still talk.
@@ -121,6 +125,9 @@ func TestAModelWithoutTools(t *testing.T) {
 	r, _, _, err := b.ask(t, hi)
 	if err != nil || r.Text != "You said: hi" || !slices.Equal(r.Faults, []string{"This model takes no tools: it can only talk."}) {
 		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := b.Reply(t.Context(), hi, nil, nil); err != nil || len(r.Faults) != 0 {
+		t.Errorf("where there are no tools: %+v, %v", r, err)
 	}
 }
 
@@ -140,13 +147,14 @@ func TestIDsOfCalls(t *testing.T) {
 	}{
 		{fakellm.Strict{}, talk, 1},
 		{fakellm.Strict{NineIDs: true}, talk, 1},
-		{fakellm.Strict{NineIDs: true}, append(slices.Clone(talk), turn.Utterance{Role: turn.RoleAssistant, Calls: []turn.TalkCall{call("call_e", "call_of_another_service")}}, hi[0]), 2},
+		{fakellm.Strict{NineIDs: true}, append(slices.Clone(talk), turn.Utterance{Role: turn.RoleAssistant, Calls: []turn.TalkCall{call("call_e", "callOfAnotherService"), call("call_f", "abc_DE-12")}}, hi[0]), 2},
+		{fakellm.Strict{}, append(slices.Clone(talk), turn.Utterance{Role: turn.RoleAssistant, Calls: []turn.TalkCall{call("call_e", strings.Repeat("x", 65))}}, hi[0]), 1},
 	} {
 		b := connect(t, strict(c.strict))
 		if _, _, _, err := b.ask(t, c.talk); err != nil || len(b.llm.Requests()) != c.tries {
 			t.Errorf("%+v: %v after %d requests", c.strict, err, len(b.llm.Requests()))
 		}
-		if all := b.llm.Requests(); strings.Count(string(all[len(all)-1].Body), `"abcDEF123"`) != 2 { // the call and its result
+		if all := b.llm.Requests(); strings.Count(string(all[len(all)-1].Body), `"abcDEF123"`) != 2 || strings.Contains(string(all[len(all)-1].Body), strings.Repeat("x", 65)) { // the call and its result
 			t.Errorf("the service's own id does not come back once: %s", all[len(all)-1].Body)
 		}
 	}
@@ -211,11 +219,13 @@ func TestRefusalsOfLength(t *testing.T) {
 			t.Errorf("%q: %v", said, err)
 		}
 	}
-	b := connect(t, fake())
-	b.llm.Queue(status(400))
-	var m *agent.ModelError
-	if _, _, _, err := b.ask(t, hi); !errors.As(err, &m) || m.TooLong {
-		t.Errorf("another refusal: %v", err)
+	for _, raw := range []fakellm.Raw{status(400), {Body: "data: the context window {\n\n"}} {
+		b := connect(t, fake(), func(c *Config) { c.MaxRetries = -1 })
+		b.llm.Queue(raw)
+		var m *agent.ModelError
+		if _, _, _, err := b.ask(t, hi); !errors.As(err, &m) || m.TooLong {
+			t.Errorf("another fault: %v", err)
+		}
 	}
 }
 

@@ -162,7 +162,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 	for tries := 0; ; {
 		sent, faults := c.takes.fit(offered, talk)
 		a, f := c.attempt(ctx, talk, sent, s, stream)
-		if err := ctx.Err(); err != nil && (f != nil || !a.whole()) {
+		if f != nil && ctx.Err() != nil {
 			return agent.Reply{Text: clean(a.text.String()), Cut: true, Usage: a.usage}, context.Cause(ctx)
 		}
 		if s.noPictures {
@@ -182,7 +182,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		if c.adapt(f, s, sent, talk) {
 			continue
 		}
-		if !f.again(tries) || tries >= c.retries || f.wait && f.after > longestAfter {
+		if !f.again(tries) || tries >= c.retries || f.after > longestAfter {
 			return agent.Reply{Usage: a.usage}, &agent.ModelError{Say: f.sentence(c.model), Cause: f, TooLong: f.tooLong()}
 		}
 		if f.kind == silent {

@@ -199,7 +199,7 @@ func assistant(u turn.Utterance, s *shape, ids map[turn.CallID]string, recent bo
 // extra is stored provider fields as members, without those that are ours to write.
 func (s *shape) extra(raw json.RawMessage, ours ...string) (members []byte) {
 	object := gjson.ParseBytes(raw)
-	if !s.extras || !gjson.ValidBytes(raw) || !object.IsObject() {
+	if !s.extras || !object.IsObject() {
 		return nil
 	}
 	object.ForEach(func(key, v gjson.Result) bool {
@@ -305,10 +305,7 @@ func schema(raw json.RawMessage) json.RawMessage {
 }
 
 func set(raw []byte, key, value string) []byte {
-	out, err := sjson.SetRawBytes(raw, key, []byte(value))
-	if err != nil {
-		return raw
-	}
+	out, _ := sjson.SetRawBytes(raw, key, []byte(value)) // a plain key of an object is always set
 	return out
 }
 
@@ -321,10 +318,9 @@ func simpler(raw json.RawMessage, description string) (json.RawMessage, string) 
 	top := gjson.ParseBytes(raw)
 	moved := []byte(`{}`)
 	for _, key := range combinators {
-		v := top.Get(key)
-		out, err := sjson.DeleteBytes(raw, key)
-		if v.Exists() && err == nil {
-			moved, raw = set(moved, key, v.Raw), out
+		if v := top.Get(key); v.Exists() {
+			moved = set(moved, key, v.Raw)
+			raw, _ = sjson.DeleteBytes(raw, key) // likewise
 		}
 	}
 	const longest = 1024 // of a description: what the strictest service takes

@@ -43,6 +43,9 @@ func TestRetries(t *testing.T) {
 		{status(408), "The model's service refused the request (408). Trying again in 1 s.", 0},
 		{status(409), "The model's service refused the request (409). Trying again in 1 s.", 0},
 		{status(500), "The model's service failed (500). Trying again in 1 s.", 0},
+		{status(500, "Retry-After", "1e300"), "The model's service failed (500). Trying again in 1 s.", 0},
+		{status(500, "Retry-After-Ms", "1e300"), "The model's service failed (500). Trying again in 1 s.", 0},
+		{fakellm.Raw{Status: 502, Body: `{"error":{"message":"'tools': bad gateway","code":"c"}}`}, "The model's service failed (502). Trying again in 1 s.", 0},
 		{status(529, "Retry-After", "soon"), "The model's service failed (529). Trying again in 1 s.", 0},
 	} {
 		t.Run(c.note, func(t *testing.T) {
@@ -52,6 +55,9 @@ func TestRetries(t *testing.T) {
 			r, text, notes, err := b.ask(t, hi)
 			if err != nil || r.Text != "You said: hi" || text != r.Text {
 				t.Fatalf("%+v, %v", r, err)
+			}
+			if strings.Contains(c.note, "in 1 s") && (len(b.waited) != 1 || b.waited[0] == 0) {
+				t.Errorf("waited %v", b.waited)
 			}
 			if len(notes) != 1 || notes[0] != c.note || len(b.waited) != 1 || c.wait != 0 && b.waited[0] != c.wait {
 				t.Errorf("notes %q, waited %v", notes, b.waited)
@@ -94,16 +100,21 @@ func TestNoRetry(t *testing.T) {
 		{status(403), "The model's service did not accept the API key (403). No tool was run in this step. Check model.api_key (OPENAI_API_KEY)."},
 		{status(404), "The model's service does not know the model m, or not at this address (404). No tool was run in this step. Check model.name (OPENAI_MODEL) and model.base_url (OPENAI_BASE_URL). It said: “no”"},
 		{status(429, "Retry-After", "3600"), "The model's service refused the request (429). No tool was run in this step. Send your message again later. It said: “no”"},
-		{fakellm.Raw{Status: 429, Body: `{"error":{"message":"pay","code":"insufficient_quota"}}`}, "The model's service refused the request (429). No tool was run in this step. The account's quota is used up; whoever runs this bot must look at it. It said: “pay”"},
+		{fakellm.Raw{Status: 429, Body: `{"error":{"message":"pay","detail":"no","code":"insufficient_quota","type":"requests"}}`}, "The model's service refused the request (429). No tool was run in this step. The account's quota is used up; whoever runs this bot must look at it. It said: “pay”"},
 		{fakellm.Raw{Status: 400, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}`}, "The conversation is too long for the model m (400). No tool was run in this step. Begin a new chat, or set model.context_tokens so that older messages are left out."},
 		{fakellm.Raw{Status: 302, Header: map[string]string{"Location": "https://elsewhere.invalid/"}}, "The model's service could not be reached. No tool was run in this step. Check that it runs and that model.base_url (OPENAI_BASE_URL) is right."},
+		{status(402), "The model's service refused the request (402). No tool was run in this step. The account's quota is used up; whoever runs this bot must look at it. It said: “no”"},
+		{status(413), "The conversation is too long for the model m (413). No tool was run in this step. Begin a new chat, or set model.context_tokens so that older messages are left out."},
+		{status(501), "The model's service failed (501). No tool was run in this step. It said: “no”"},
+		{fakellm.Raw{Status: 418, Body: `{"error":{"message":"bad temperature","param":"temperature","code":429}}`}, "The model's service refused the request (418). No tool was run in this step. It said: “bad temperature”"},
+		{fakellm.Raw{Status: 418, Body: "<html>a page</html>"}, "The model's service refused the request (418). No tool was run in this step."},
 		{fakellm.Raw{Status: 418, Body: "plain words"}, "The model's service refused the request (418). No tool was run in this step. It said: “plain words”"},
 		{fakellm.Raw{Status: 418, Body: `{"error":"just words"}`}, "The model's service refused the request (418). No tool was run in this step. It said: “just words”"},
 		{fakellm.Raw{Status: 418, Body: `[{"error":{"code":418,"message":"a teapot","status":"INVALID_ARGUMENT"}}]`}, "The model's service refused the request (418). No tool was run in this step. It said: “a teapot”"},
 		{fakellm.Raw{Status: 418, Body: `{"detail":[{"loc":["body"],"msg":"bad"}]}`}, "The model's service refused the request (418). No tool was run in this step. It said: “[{\"loc\":[\"body\"],\"msg\":\"bad\"}]”"},
 	} {
 		t.Run(fmt.Sprint(c.raw.Status, c.raw.Body), func(t *testing.T) {
-			b := connect(t, fake())
+			b := connect(t, fakellm.New(fakellm.Config{}), func(c *Config) { c.APIKey = "" }) // local services need none
 			if c.raw.Status == 302 {
 				b.retries = 0 // a redirect to another host fails before it is sent, like a host that cannot be reached
 			}
@@ -154,11 +165,45 @@ func TestRefusedFields(t *testing.T) {
 	if seen = b.llm.Requests(); has(4, "stream_options") {
 		t.Error("the next request asks for usage again")
 	}
-	// The same refusal twice is an error, not a loop.
-	b = connect(t, fake())
-	b.llm.Queue(no("'tools' are unsupported"), no("'tools' are unsupported"), no("'tools' are unsupported"))
-	if _, _, _, err := b.ask(t, hi); err == nil || len(b.llm.Requests()) != 2 {
-		t.Errorf("%v after %d requests", err, len(b.llm.Requests()))
+}
+
+// TestARefusalThatStays is an error after what can be left out was left out, not a loop; where it names nothing of the request, at once.
+func TestARefusalThatStays(t *testing.T) {
+	pictures := []turn.Utterance{{Role: turn.RoleUser, Text: "hi", Files: []turn.FileRead{{Picture: &turn.Picture{Type: "image/png", Data: []byte("p")}}}}}
+	extras := []turn.Utterance{hi[0], {Role: turn.RoleAssistant, Text: "x", Extra: json.RawMessage(`{"signature":"z"}`)}}
+	for _, c := range []struct {
+		said     string
+		talk     []turn.Utterance
+		offered  []agent.ToolSpec
+		requests int
+	}{
+		{"Unknown parameter: 'stream_options'.", hi, nil, 2},
+		{"Streaming is not supported.", hi, nil, 2},
+		{"Unknown field: signature", extras, nil, 2},
+		{"Unknown field: temperature", hi, nil, 1},
+		{"temperature is out of range", extras, nil, 1},
+		{"This model takes no image.", pictures, nil, 2},
+		{"This model takes no image.", hi, nil, 1},
+		{"temperature is out of range", pictures, nil, 1},
+		{"A tool call id must have a length of 9", hi, nil, 2},
+		{"A tool call id is missing", hi, nil, 1},
+		{"A name must have a length of 9", hi, nil, 1},
+		{"'tools' are unsupported", hi, someTools, 2},
+		{"'tools' are unsupported", hi, nil, 1},
+		{"tools: too long, the maximum is 128", hi, someTools, 2},
+		{"tools: too many, the maximum is 0", hi, someTools, 2},
+		{"messages: too many, the maximum is 1", hi, someTools, 1},
+		{"tools: 1 is limitless", hi, someTools, 2},
+		{"tools[7] is no object", hi, someTools, 2},
+		{"tools[0] or tools[1]", hi, someTools, 4}, // refused whole, with simpler schemas, without the first, and without the second
+	} {
+		b := connect(t, fake())
+		for range 6 {
+			b.llm.Queue(fakellm.Raw{Status: http.StatusUnprocessableEntity, Unchecked: true, Body: fmt.Sprintf(`{"error":{"message":%q}}`, c.said)})
+		}
+		if _, err := b.Reply(t.Context(), c.talk, c.offered, nil); err == nil || len(b.llm.Requests()) != c.requests {
+			t.Errorf("%q: %v after %d requests, not %d", c.said, err, len(b.llm.Requests()), c.requests)
+		}
 	}
 }
 
@@ -209,7 +254,7 @@ func TestNoKeyGetsOut(t *testing.T) {
 // TestAddressesAreNotWorded: an address's path or query may be a secret of any length.
 func TestAddressesAreNotWorded(t *testing.T) {
 	err := fmt.Errorf("wrapped: %w", &url.Error{Op: "Post", URL: "https://llm.test/s3cr/chat?k=42", Err: errors.New("EOF")})
-	if got := cause(t.Context(), err); got != "EOF" {
+	if got := cause(err); got != "EOF" {
 		t.Errorf("%q", got)
 	}
 }
@@ -246,6 +291,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{Config{}, "model.name (OPENAI_MODEL) is missing"},
 		{Config{Model: "m", BaseURL: "localhost:11434/v1"}, "model.base_url (OPENAI_BASE_URL) is not an http or https address"},
+		{Config{Model: "m", BaseURL: "http:///v1"}, "model.base_url (OPENAI_BASE_URL) is not"},
 		{Config{Model: "m", BaseURL: "ftp://x/" + key}, "model.base_url (OPENAI_BASE_URL) is not"},
 		{Config{Model: "m", BaseURL: "http://[" + key}, "model.base_url (OPENAI_BASE_URL) is not"},
 		{Config{Model: "m", BaseURL: "http://u:" + key + "@x/v1"}, "user name or password"},

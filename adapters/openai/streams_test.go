@@ -110,57 +110,69 @@ func named(c agent.ReplyCall, id string) agent.ReplyCall { c.ModelID = id; retur
 
 // answered are the recorded streams that give an answer at the first attempt.
 var answered = map[string]agent.Reply{
-	"text.sse":                     {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5, Cached: 4}},
-	"parallel.sse":                 {Calls: both},
-	"parallel_interleaved.sse":     {Calls: both},
-	"same_index.sse":               {Calls: both}, // Ollama
-	"same_index_no_ids.sse":        {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
-	"no_index.sse":                 {Calls: both}, // Gemini
-	"no_index_in_pieces.sse":       {Calls: both},
-	"no_index_no_ids.sse":          {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
-	"no_index_same_tool_twice.sse": {Calls: calls{named(readA, "call_0"), wrote("call_1", "read_file", `{"path":"b"}`)}},
-	"index_minus_one.sse":          {Calls: both},
-	"index_null.sse":               {Calls: both},
-	"index_text.sse":               {Calls: both},
-	"name_repeated.sse":            {Calls: calls{readA}},
-	"name_in_pieces.sse":           {Calls: calls{readA}},
-	"ids_empty.sse":                {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
-	"ids_repeated.sse":             {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
-	"ids_repeated_same_index.sse":  {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
-	"args_object.sse":              {Calls: calls{readA}},
-	"args_empty.sse":               {Calls: calls{wrote("a", "list_directory", "")}},
-	"args_null.sse":                {Calls: calls{wrote("a", "list_directory", "")}},
-	"args_malformed.sse":           {Calls: calls{wrote("a", "read_file", `{"path": "a"`)}},
-	"calls_as_object.sse":          {Calls: calls{readA}},
-	"function_call.sse":            {Calls: calls{named(readA, "call_0")}},
-	"unknown_tool.sse":             {Calls: calls{{ModelID: "a", Name: "launch_rocket", Args: []byte("{}")}}},
-	"finish_stop_with_calls.sse":   {Text: "Hello", Calls: calls{readA}},
-	"no_finish.sse":                {Text: "Hello"},
-	"no_done.sse":                  {Text: "Hello"},
-	"no_finish_no_done.sse":        {Text: "Hello", Cut: true},
-	"no_finish_no_done_calls.sse":  {Text: "Hello", Cut: true},
-	"length.sse":                   {Text: "Hello", Cut: true},
-	"filtered_midway.sse":          {Text: "Hello", Cut: true},
-	"usage_every_chunk.sse":        {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}}, // vLLM
-	"usage_missing.sse":            {Text: "Hello"},
-	"usage_null.sse":               {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}},
-	"chunk_ids_differ.sse":         {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}},
-	"error_null.sse":               {Text: "Hello"},
-	"no_last_blank_line.sse":       {Text: "Hello"},
-	"no_last_blank_line_chunk.sse": {Text: "Hello!"},
-	"single_newlines.sse":          {Text: "Hello"},
-	"crlf.sse":                     {Text: "Hello"},
-	"comments.sse":                 {Text: "Hello"},
-	"no_space.sse":                 {Text: "Hello"},
-	"event_names.sse":              {Text: "Hello"},
-	"two_data_lines.sse":           {Text: "Hello"},
-	"bom.sse":                      {Text: "Hello"},
-	"content_null.sse":             {Text: "Hello"},
-	"delta_null.sse":               {Text: "Hello"},
-	"choices_null.sse":             {Text: "Hello"},
-	"content_parts.sse":            {Text: "Hello"}, // Mistral
-	"reasoning.sse":                {Text: "Hello", Extra: json.RawMessage(`{"reasoning_content":"I think"}`)},
-	"reasoning_details.sse":        {Text: "Hello", Extra: json.RawMessage(`{"reasoning":"I","reasoning_details":[{"type":"reasoning.text","text":"I"},{"type":"reasoning.encrypted","data":"x9"}]}`)},
+	"text.sse":                           {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5, Cached: 4}},
+	"parallel.sse":                       {Calls: both},
+	"parallel_interleaved.sse":           {Calls: both},
+	"same_index.sse":                     {Calls: both}, // Ollama
+	"same_index_no_ids.sse":              {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
+	"no_index.sse":                       {Calls: both}, // Gemini
+	"no_index_in_pieces.sse":             {Calls: both},
+	"no_index_no_ids.sse":                {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
+	"no_index_same_tool_twice.sse":       {Calls: calls{named(readA, "call_0"), wrote("call_1", "read_file", `{"path":"b"}`)}},
+	"index_minus_one.sse":                {Calls: both},
+	"index_null.sse":                     {Calls: both},
+	"index_text.sse":                     {Calls: both},
+	"name_repeated.sse":                  {Calls: calls{readA}},
+	"name_repeated_nested.sse":           {Calls: calls{wrote("a", "read_file", `{"path":{"x":1}}`)}},
+	"args_before_name.sse":               {Calls: calls{readA}},
+	"id_later.sse":                       {Calls: calls{wrote("a", "read_file", `{"path":"a"} `)}},
+	"index_sometimes.sse":                {Calls: both},
+	"no_index_ids_repeated.sse":          {Calls: both},
+	"same_index_no_args.sse":             {Calls: calls{wrote("a", "list_directory", ""), listB}},
+	"call_empty.sse":                     {Text: "Hello"},
+	"no_done_calls.sse":                  {Calls: calls{readA}},
+	"no_finish_calls.sse":                {Calls: calls{readA}},
+	"no_index_no_ids_names_repeated.sse": {Calls: calls{wrote("call_0", "list_directory", ""), named(readA, "call_1")}},
+	"same_index_no_ids_in_pieces.sse":    {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
+	"no_finish_no_last_blank_line.sse":   {Text: "Hello"},
+	"name_in_pieces.sse":                 {Calls: calls{readA}},
+	"ids_empty.sse":                      {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
+	"ids_repeated.sse":                   {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
+	"ids_repeated_same_index.sse":        {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
+	"args_object.sse":                    {Calls: calls{readA}},
+	"args_empty.sse":                     {Calls: calls{wrote("a", "list_directory", "")}},
+	"args_null.sse":                      {Calls: calls{wrote("a", "list_directory", "")}},
+	"args_malformed.sse":                 {Calls: calls{wrote("a", "read_file", `{"path": "a"`)}},
+	"calls_as_object.sse":                {Calls: calls{readA}},
+	"function_call.sse":                  {Calls: calls{named(readA, "call_0")}},
+	"unknown_tool.sse":                   {Calls: calls{{ModelID: "a", Name: "launch_rocket", Args: []byte("{}")}}},
+	"finish_stop_with_calls.sse":         {Text: "Hello", Calls: calls{readA}},
+	"no_finish.sse":                      {Text: "Hello"},
+	"no_done.sse":                        {Text: "Hello"},
+	"no_finish_no_done.sse":              {Text: "Hello", Cut: true},
+	"no_finish_no_done_calls.sse":        {Text: "Hello", Cut: true},
+	"length.sse":                         {Text: "Hello", Cut: true},
+	"filtered_midway.sse":                {Text: "Hello", Cut: true},
+	"usage_every_chunk.sse":              {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}}, // vLLM
+	"usage_missing.sse":                  {Text: "Hello"},
+	"usage_null.sse":                     {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}},
+	"chunk_ids_differ.sse":               {Text: "Hello", Usage: turn.Usage{Input: 10, Output: 5}},
+	"error_null.sse":                     {Text: "Hello"},
+	"no_last_blank_line.sse":             {Text: "Hello"},
+	"no_last_blank_line_chunk.sse":       {Text: "Hello!"},
+	"single_newlines.sse":                {Text: "Hello"},
+	"crlf.sse":                           {Text: "Hello"},
+	"comments.sse":                       {Text: "Hello"},
+	"no_space.sse":                       {Text: "Hello"},
+	"event_names.sse":                    {Text: "Hello"},
+	"two_data_lines.sse":                 {Text: "Hello"},
+	"bom.sse":                            {Text: "Hello"},
+	"content_null.sse":                   {Text: "Hello"},
+	"delta_null.sse":                     {Text: "Hello"},
+	"choices_null.sse":                   {Text: "Hello"},
+	"content_parts.sse":                  {Text: "Hello"}, // Mistral
+	"reasoning.sse":                      {Text: "Hello", Extra: json.RawMessage(`{"reasoning_content":"I think"}`)},
+	"reasoning_details.sse":              {Text: "Hello", Extra: json.RawMessage(`{"reasoning":"I","reasoning_details":[{"type":"reasoning.text","text":"I"},{"type":"reasoning.encrypted","data":"x9"}]}`)},
 	"signature.sse": {Calls: calls{{ModelID: "a", Server: "workbench", Name: "read_file", Args: []byte(`{"path":"a"}`),
 		Extra: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"c2ln"}}}`)}}},
 	"refusal.sse":            {Text: "Hello"},
@@ -188,6 +200,9 @@ var unanswered = map[string]struct {
 	"only_comments.sse":     {"The model's service sent an empty answer.", true},
 	"cut_before_text.sse":   {"The model's service broke its answer off.", true},
 	"cut_in_call.sse":       {"The model's service broke its answer off.", true},
+	"thought_only.sse":      {"The model's service sent an empty answer.", true},
+	"error_own_code.json":   {"The model's service reported an error.", true},
+	"length_other_name.sse": {"The model reached its output limit before it said anything (max_tokens). No tool was run in this step.", false},
 	"garbled.sse":           {"The model's service sent something unreadable.", true},
 	"filtered.sse":          {"The model's service stopped the answer before it began (content_filter). No tool was run in this step.", false},
 	"page.html":             {"The address of the model's service answers with a web page, not like a model's service. No tool was run in this step.", false},
@@ -261,6 +276,10 @@ func TestConnectionCut(t *testing.T) {
 	if r, _, notes, err := b.ask(t, hi); err != nil || r.Text != "Hello" || len(notes) != 1 {
 		t.Fatalf("%+v, %v, notes %q", r, err, notes)
 	}
+	b.llm.Queue(fakellm.Raw{Body: stream(t, "completion.json")[:20], Cut: true})
+	if _, _, notes, err := b.ask(t, hi); err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], "The model's service broke its answer off.") {
+		t.Fatalf("%v, notes %q", err, notes)
+	}
 }
 
 // slow answers in pieces, each after a while.
@@ -325,14 +344,16 @@ func TestSilence(t *testing.T) {
 
 // TestNoStreaming: a service that answers only in one piece is asked for that.
 func TestNoStreaming(t *testing.T) {
-	b := connect(t, fake())
-	b.llm.Queue(fakellm.Raw{}) // an empty answer; the script gives the next
-	r, text, _, err := b.ask(t, hi)
-	if err != nil || r.Text != "You said: hi" || text != r.Text {
-		t.Fatalf("%+v, %q, %v", r, text, err)
-	}
-	if second := string(b.llm.Requests()[1].Body); strings.Contains(second, `"stream"`) || strings.Contains(second, "stream_options") {
-		t.Errorf("the second request streams: %s", second)
+	for _, body := range []string{"", stream(t, "only_done.sse")} {
+		b := connect(t, fake())
+		b.llm.Queue(fakellm.Raw{Body: body}) // the script gives the next
+		r, text, _, err := b.ask(t, hi)
+		if err != nil || r.Text != "You said: hi" || text != r.Text {
+			t.Fatalf("%+v, %q, %v", r, text, err)
+		}
+		if second := string(b.llm.Requests()[1].Body); strings.Contains(second, `"stream"`) || strings.Contains(second, "stream_options") {
+			t.Errorf("the request after %q streams: %s", body, second)
+		}
 	}
 }
 
@@ -355,5 +376,20 @@ func TestStopped(t *testing.T) {
 	r, err := b.Reply(ctx, hi, nil, func(d agent.Delta) { cancel(http.ErrAbortHandler) })
 	if !errors.Is(err, http.ErrAbortHandler) || !r.Cut || r.Text != "Hel" {
 		t.Fatalf("%+v, %v", r, err)
+	}
+	// What had come whole by then is not lost.
+	b.llm.Queue(fakellm.Raw{Body: stream(t, "completion.json")})
+	ctx, cancel = context.WithCancelCause(t.Context())
+	if r, err := b.Reply(ctx, hi, someTools, func(agent.Delta) { cancel(http.ErrAbortHandler) }); err != nil || r.Cut || len(r.Calls) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+// TestTooMuchToCarryAlong: what a service wants back is left out where it would swell every later request.
+func TestTooMuchToCarryAlong(t *testing.T) {
+	b := connect(t, fake())
+	b.llm.Queue(fakellm.Raw{Body: `{"choices":[{"message":{"content":"Hello","signature":"` + strings.Repeat("x", maxExtra) + `"},"finish_reason":"stop"}]}`})
+	if r, _, _, err := b.ask(t, hi); err != nil || r.Text != "Hello" || r.Extra != nil {
+		t.Fatalf("%d bytes, %v", len(r.Extra), err)
 	}
 }
