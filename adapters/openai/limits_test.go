@@ -57,6 +57,10 @@ func TestARefusedToolCostsOnlyItself(t *testing.T) {
 // TestASchemaThatHasToBeSimpler: what made a service take the tools is done at once the next time.
 func TestASchemaThatHasToBeSimpler(t *testing.T) {
 	b := connect(t, fake())
+	b.llm.Queue(fakellm.Raw{Body: stream(t, "text.sse")}) // without a refusal nothing is made simpler
+	if _, _, _, err := b.ask(t, hi); err != nil || b.simple.Load() {
+		t.Fatal(err)
+	}
 	b.llm.Queue(fakellm.Raw{Status: 400, Body: `{"error":{"message":"Invalid schema for function 's__t': schema must have type 'object' and not have 'anyOf' at the top level."}}`})
 	offered := []agent.ToolSpec{spec("s", "t", `{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`)}
 	for round := range 2 {
@@ -64,7 +68,7 @@ func TestASchemaThatHasToBeSimpler(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		all := b.llm.Requests()
-		if last := string(all[len(all)-1].Body); len(all) != 2+round || strings.Contains(last, `"anyOf":[{"required":["a"]`) || !strings.Contains(last, "must also satisfy") {
+		if last := string(all[len(all)-1].Body); len(all) != 3+round || strings.Contains(last, `"anyOf":[{"required":["a"]`) || !strings.Contains(last, "must also satisfy") {
 			t.Errorf("round %d: %d requests, the last is %s", round, len(all), last)
 		}
 	}
@@ -84,6 +88,7 @@ func TestASchemaThatHasToBeSimpler(t *testing.T) {
 func TestARefusalThatNamesAPlace(t *testing.T) {
 	for name, said := range map[string]string{
 		"openai": `{"error":{"message":"array schema missing items","param":"tools[1].function.parameters"}}`,
+		"both":   `{"error":{"message":"workbench__read_file: array schema missing items","param":"tools[0].function.parameters"}}`,
 		"gemini": `[{"error":{"code":400,"message":"* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[tags].items: missing field.\n","status":"INVALID_ARGUMENT"}}]`,
 	} {
 		b := connect(t, fake())
@@ -116,6 +121,15 @@ func TestTooManyTools(t *testing.T) {
 	}
 	if r, err := b.Reply(t.Context(), hi, many[:3], nil); err != nil || len(r.Faults) != 0 || len(b.sent(t)) != 3 {
 		t.Errorf("fewer than that: %+v, %v", r, err)
+	}
+	// Another refusal says nothing of how many.
+	for i := range usualMost {
+		many = append(many, spec("more", fmt.Sprintf("tool_%d", i), `{"type":"object"}`))
+	}
+	b = connect(t, fake())
+	b.llm.Queue(fakellm.Raw{Status: 400, Body: `{"error":{"message":"tools: wrong schema"}}`})
+	if r, err := b.Reply(t.Context(), hi, many, nil); err != nil || len(r.Faults) != 0 || len(b.sent(t)) != len(many) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

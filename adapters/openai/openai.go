@@ -207,7 +207,7 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec, talk []turn.Ut
 	}
 	names := func(words ...string) bool { return holdsAny(strings.ToLower(f.said), words...) }
 	switch {
-	case s.stream && s.usage && names("stream_options", "include_usage"):
+	case s.usage && names("stream_options", "include_usage"):
 		s.usage = false
 		c.noUsage.Store(true)
 	case s.extras && len(s.carried) > 0 && names(append(s.carried, "extra input", "extra field", "additional propert", "unknown field", "unrecognized")...):

@@ -127,6 +127,15 @@ func TestNoRetry(t *testing.T) {
 	}
 }
 
+// TestARequestThatCannotBeWritten is ours to fix, and nothing is sent.
+func TestARequestThatCannotBeWritten(t *testing.T) {
+	b := connect(t, fake())
+	deep := spec("s", "t", `{"type":"object","properties":{},"x":`+strings.Repeat("[", 10_001)+strings.Repeat("]", 10_001)+`}`)
+	if _, err := b.Reply(t.Context(), hi, []agent.ToolSpec{deep}, nil); err == nil || !strings.HasPrefix(err.Error(), "The request to the model could not be written.") || len(b.llm.Requests()) != 0 {
+		t.Errorf("%v after %d requests", err, len(b.llm.Requests()))
+	}
+}
+
 func TestUnreachable(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	addr := srv.URL
