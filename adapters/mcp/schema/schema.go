@@ -16,9 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -201,7 +199,7 @@ func members(v any) iter.Seq2[string, any] {
 func briefly(err error) error {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
-			return errors.New(strings.Join(findings(v, 1), ""))
+			return errors.New(strings.Join(findings(v, 1), "; "))
 		}
 	}
 	if errors.As(err, new(*jsonschema.LoadURLError)) {
@@ -263,7 +261,7 @@ func findings(v *jsonschema.ValidationError, most int) (list []string) {
 		}
 	}
 	walk(v)
-	if left > 0 && most > 1 {
+	if left > 0 {
 		list = append(list, fmt.Sprintf("and %d more", left))
 	}
 	return list
@@ -280,8 +278,9 @@ func unmarshal(raw []byte) (any, error) {
 
 func sane(v any) error {
 	if n, ok := v.(json.Number); ok {
-		f, err := strconv.ParseFloat(string(n), 64)
-		if err != nil || math.IsInf(f, 0) || len(n) > 400 || f == 0 && strings.ContainsAny(string(n), "123456789") && tiny(string(n)) {
+		_, err := n.Float64()
+		_, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
+		if err != nil || len(n) > 400 || len(exponent) > len("-999") { // 1e-999999999 would be a rational of a gigabyte
 			return errors.New("a number is out of range")
 		}
 	}
@@ -291,13 +290,6 @@ func sane(v any) error {
 		}
 	}
 	return nil
-}
-
-// tiny reports an exponent that no float has: 1e-999999999 would be a rational of a gigabyte.
-func tiny(s string) bool {
-	i := strings.IndexAny(s, "eE")
-	e, err := strconv.Atoi(s[i+1:])
-	return i >= 0 && (err != nil || e < -1000)
 }
 
 type noLoader struct{}

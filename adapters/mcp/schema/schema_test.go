@@ -21,18 +21,29 @@ func TestSchemas(t *testing.T) {
 		`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`:                        "refers to another document",
 		`{"properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`:                      "refers to another document",
 		`{"properties":{"a":{"$ref":"#/$defs/none"}}}`:                              "none",
-		`true`:                        "not a JSON object",
-		`[]`:                          "not a JSON object",
-		`{"type":`:                    "not JSON",
-		`{"multipleOf":1e-999999999}`: "out of range",
-		`{"maximum":1e999999999}`:     "out of range",
-		`{"a":"` + strings.Repeat("x", MaxBytes) + `"}`: "more than",
+		`{"required":["a"]}`:                                         "", // which no property describes
+		`{"type":"strnig","minimum":""}`:                             "; and 2 more",
+		strings.Repeat(`{"a":`, 64) + `{}` + strings.Repeat(`}`, 64): "more than 64 levels",
+		`{"a":[` + numbered(5000, `{}`) + `]}`:                       "more than 5,000 parts",
+		costly(`"type":"string"`):                                    "too long to read",
+		costly(`"type":"strnig"`):                                    "too long to read", // nor is it read
+		`true`:                                                       "not a JSON object",
+		`[]`:                                                         "not a JSON object",
+		`{"type":`:                                                   "not JSON",
+		`{"multipleOf":1e-999999999}`:                                "out of range",
+		`{"maximum":1e999999999}`:                                    "out of range",
+		`{"a":"` + strings.Repeat("x", MaxBytes) + `"}`:              "more than",
 	} {
 		_, err := NewQuota(nil).Compile(json.RawMessage(schema))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %q", schema, err, want)
 		}
 	}
+}
+
+// costly is a schema of many parts under a long name: the compiler writes each part's way anew.
+func costly(member string) string {
+	return `{` + member + `,"` + strings.Repeat("x", 100_000) + `":[` + numbered(1000, `{}`) + `]}`
 }
 
 // The compiler's own loader reads files.
@@ -73,13 +84,17 @@ func TestCheckSpeaksToTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string][]string{
-		`{"path":"x","n":9007199254740993}`:      nil,
-		`{"path":"x","n":9007199254740994}`:      {"at /n"},
-		`{"path":"x","n":1.0}`:                   nil,
-		``:                                       {"at /: ", "path"},
-		`{"path":7,"l":["a",1],"a/b":2,"z":1}`:   {"at /path: got number, want string", "at /l/1: ", "at /a~1b: ", "z"},
-		`{"path":"x","n":1e999999999}`:           {"out of range"},
-		`{"path":"x","n":1e-999999999}`:          {"out of range"},
+		`{"path":"x","n":9007199254740993}`:    nil,
+		`{"path":"x","n":9007199254740994}`:    {"at /n"},
+		`{"path":"x","n":1.0}`:                 nil,
+		``:                                     {"at /: ", "path"},
+		`{"path":7,"l":["a",1],"a/b":2,"z":1}`: {"at /path: got number, want string", "at /l/1: ", "at /a~1b: ", "z"},
+		`{"path":"x","n":1e999999999}`:         {"out of range"},
+		`{"path":"x","n":1e-999999999}`:        {"out of range"},
+		`{"path":"x","n":1e400}`:               {"out of range"},
+		`{"path":"x","n":1E-1000}`:             {"out of range"},
+		`{"path":"x","n":1e-9}`:                {"at /n"},
+		`{"path":"x","n":` + strings.Repeat("1", 300) + `.` + strings.Repeat("1", 100) + `}`: {"out of range"},
 		`[]`:                                     {"must be a JSON object"},
 		`{"path":`:                               {"not JSON"},
 		`{"path":"x","l":[1,2,3,4,5,6,7,8,9,0]}`: {"and 2 more"},
@@ -88,6 +103,9 @@ func TestCheckSpeaksToTheModel(t *testing.T) {
 		if (err == nil) != (want == nil) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 			continue
+		}
+		if err != nil && strings.Contains(err.Error(), "and 0 more") {
+			t.Errorf("%s: %q", args, err)
 		}
 		for _, w := range want {
 			if !strings.Contains(err.Error(), w) {

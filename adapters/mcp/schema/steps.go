@@ -22,7 +22,7 @@ func (sc *Schema) spend(steps int) {
 // count makes s, and all that it leads to, count the steps of its checks: in the format, which the validator looks at before it goes on to
 // other schemas. What a schema decides before (its type and enum) is counted by the schemas that lead to it.
 func (sc *Schema) count(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
-	if s == nil || seen[s] {
+	if seen[s] {
 		return
 	}
 	seen[s] = true

@@ -57,6 +57,9 @@ func TestAChecksStepsAreBounded(t *testing.T) {
 		"a filter, as people write": {filters, nested(8, "1"), wrong},
 		"many patterns, many names": {`{"patternProperties":{` + numbered(1000, `"^p#":{}`) + `}}`, `{` + numbered(5000, `"x#":1`) + `}`, unchecked},
 		"a long pattern":            {`{"properties":{"a":{"pattern":"` + strings.Repeat("(a|b)?", 3000) + `$"}}}`, `{"a":"` + strings.Repeat("a", 500_000) + `"}`, fits},
+		"a pattern of many bytes":   {`{"properties":{"a":{"pattern":"^` + strings.Repeat("(?:)", 1100) + `b$"}}}`, `{"a":"a"}`, fits},
+		"a pattern of many parts":   {`{"properties":{"a":{"pattern":"(abcdefghij){1000}$"}}}`, `{"a":"a"}`, fits},
+		"a pattern of fewer":        {`{"properties":{"a":{"pattern":"(abcdefghij){700}$"}}}`, `{"a":"a"}`, wrong},
 		"a heavy pattern":           {`{"properties":{"a":{"pattern":"(a|b|[cd]e){500}$"}}}`, `{"a":"` + strings.Repeat("a", 500_000) + `"}`, unchecked},
 		"a pattern as people write": {`{"properties":{"a":{"pattern":"^[a-z0-9-]+$"}}}`, `{"a":"` + strings.Repeat("a", 60_000) + `!"}`, wrong},
 		"a format":                  {`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"date"},"b":{"format":"regex"}}}`, `{"a":"tomorrow"}`, wrong},
@@ -93,6 +96,26 @@ func TestAChecksStepsAreBounded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPatternsOfAServer: those that are more than all of its tools may have match everything.
+func TestPatternsOfAServer(t *testing.T) {
+	q := NewQuota(nil)
+	for tool, checked := range []int{30, 24, 0} { // of some 9,200 each, and 500,000
+		sc, err := q.Compile(json.RawMessage(`{"properties":{` + numbered(30, `"a#":{"pattern":"(abcdefghij){700}#$"}`) + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range 30 {
+			if sc.Check(json.RawMessage(fmt.Sprintf(`{"a%d":"x"}`, i))) != nil {
+				n++
+			}
+		}
+		if n != checked {
+			t.Errorf("tool %d: %d patterns are checked, want %d", tool, n, checked)
+		}
 	}
 }
 
