@@ -160,7 +160,7 @@ func (a Files) Keep(ctx context.Context, pictures []*turn.Picture) (kept []*turn
 			break
 		}
 		doc, err := a.Reader.Read(ctx, chat.File{}, p.Data)
-		if err == nil && doc.Picture != "" {
+		if doc.Picture != "" {
 			p, err = a.keepPicture(ctx, doc.Picture, p.Data)
 		}
 		switch {

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -15,7 +16,10 @@ import (
 )
 
 // desk is a platform with files, a reader and a store. A file's handle says what becomes of it.
-type desk struct{ asked int }
+type desk struct {
+	asked, broke int
+	log          bytes.Buffer
+}
 
 type later struct{ error }
 
@@ -25,7 +29,7 @@ func (d *desk) Fetch(_ context.Context, _ chat.ID, f chat.File, _ int) ([]byte, 
 	d.asked++
 	switch f.Handle {
 	case "gone":
-		return nil, &Error{Why: turn.UnreadGone}
+		return nil, &Error{Why: turn.UnreadGone, Cause: errors.New("status 404")}
 	case "down":
 		return nil, errors.New("down")
 	case "busy":
@@ -54,8 +58,9 @@ func (*desk) PutBlob(context.Context, chat.ID, []byte) (string, error) { return 
 func (*desk) Blob(context.Context, chat.ID, string) ([]byte, error) { return []byte("p"), nil }
 
 func (d *desk) files() Files {
-	return Files{Platform: d, Reader: d, Blobs: d, Seen: true, Logger: slog.New(slog.DiscardHandler), Survive: func(_ string, then func()) {
+	return Files{Platform: d, Reader: d, Blobs: d, Seen: true, Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Survive: func(_ string, then func()) {
 		if recover() != nil {
+			d.broke++
 			then()
 		}
 	}}
@@ -73,6 +78,7 @@ func TestWhatBecomesOfAFile(t *testing.T) {
 	}{
 		{handle: "words", asked: 1},
 		{handle: "words", size: MaxFileBytes, asked: 1},
+		{handle: "words", change: func(a *Files) { a.Seen = false }, asked: 1},
 		{handle: "words", size: MaxFileBytes + 1, why: turn.UnreadTooBig},
 		{handle: "words", change: func(a *Files) { a.Reader = nil }, why: turn.UnreadKind},
 		{handle: "words", change: func(a *Files) { a.Platform = nil }, why: turn.UnreadKind},
@@ -95,6 +101,11 @@ func TestWhatBecomesOfAFile(t *testing.T) {
 			read := a.Read(t.Context(), []chat.File{{Name: "a.txt", Handle: c.handle, Size: c.size}})
 			if len(read) != 1 || read[0].Name != "a.txt" || read[0].Why != c.why || d.asked != c.asked || time.Since(begun) != c.took {
 				t.Fatalf("%.9s: %+v, asked %d times in %v", c.handle, read, d.asked, time.Since(begun))
+			}
+			// Whoever runs nod hears of what should have been read, and why it was not.
+			own := slices.Contains([]turn.WhyUnread{"", turn.UnreadKind, turn.UnreadPicture, turn.UnreadBroken}, c.why)
+			if log := d.log.String(); (log == "") != own || c.handle == "gone" && !strings.Contains(log, "status 404") {
+				t.Errorf("%.9s, %s: the log says %q", c.handle, c.why, log)
 			}
 			if words, picture := read[0].Text != "", read[0].Picture != nil; c.why == "" && words == picture || c.why != "" && (words || picture) {
 				t.Errorf("%.9s: %+v", c.handle, read[0])
@@ -158,7 +169,7 @@ func TestPicturesOfResults(t *testing.T) {
 		if c.change != nil {
 			c.change(&a, d)
 		}
-		if kept := a.Keep(t.Context(), c.returned); len(kept) != c.kept || slices.ContainsFunc(kept, func(p *turn.Picture) bool { return p.Key == "" }) {
+		if kept := a.Keep(t.Context(), c.returned); len(kept) != c.kept || slices.ContainsFunc(kept, func(p *turn.Picture) bool { return p.Key == "" }) || (d.broke > 0) != (c.name == "a reader that breaks") {
 			t.Errorf("%s: %d kept", c.name, len(kept))
 		}
 	}
