@@ -203,8 +203,8 @@ func honestLink(label, dest string) string {
 	case strings.TrimSpace(label) == dest:
 		return "[" + label + "](" + to + ")"
 	}
-	where := hostOrWhole(dest)
-	if web && where == "" {
+	where := hostOrWhole(to)
+	if web && where == to { // it has no host
 		return inertLabel(label) + " (" + inertLabel(dest) + ")"
 	}
 	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + to + ")"

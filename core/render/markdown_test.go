@@ -250,6 +250,7 @@ func FuzzInertMarkdown(f *testing.F) {
 	f.Add("- a\n14. b\n    ```\n    [good](https://evil.example)")
 	f.Add("para ``` x\n      ```\n      [good](https://evil.example)")
 	f.Add("- a\n      ```\n\n[good](https://evil.example)\n      ```")
+	f.Add("[](http://())")
 	f.Add("~~~\n```\n~~~\n[good](https://evil.example)")
 	f.Add("<div>\n```\n\n```\n[good](https://evil.example)")
 	f.Add("x <a title='\n`'>[good](https://evil.example) `")

@@ -160,7 +160,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		t.until(&t.shutOut, now.Add(after))
 		t.c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
-	case said.Global:
+	case said.Global, h.Get("X-RateLimit-Global") != "":
 		after = max(after, surface.BusyForUnknown)
 		t.until(&t.stopped, now.Add(after))
 		if app := t.c.application(); app != "" { // the other replicas are told
