@@ -39,10 +39,10 @@ func TestDoctorOfServers(t *testing.T) {
 	c.answers["/users/@me/guilds"] = guilds(invited(), 0, invited()&^mayStartThread, invited()&^maySend, mayAll, invited()&^mayRead)
 	all := diagnosed(t, t.Context(), c.config())
 	conformance.WantFinding(t, all, "Discord: servers", surface.Fine, "S0", "(104) and 1 more")
-	conformance.WantFinding(t, all, "Discord: server S1" + hides, surface.Doubtful, "View Channels", "Single channels may give them")
-	conformance.WantFinding(t, all, "Discord: server S2" + hides, surface.Doubtful, "Create Public Threads")
-	conformance.WantFinding(t, all, "Discord: server S4" + hides, surface.Doubtful, "administrator", "does not need")
-	conformance.WantFinding(t, all, "Discord: server S5" + hides, surface.Doubtful, "Read Message History")
+	conformance.WantFinding(t, all, "Discord: server S1"+hides, surface.Doubtful, "View Channels", "Single channels may give them")
+	conformance.WantFinding(t, all, "Discord: server S2"+hides, surface.Doubtful, "Create Public Threads")
+	conformance.WantFinding(t, all, "Discord: server S4"+hides, surface.Doubtful, "administrator", "does not need")
+	conformance.WantFinding(t, all, "Discord: server S5"+hides, surface.Doubtful, "Read Message History")
 	for _, what := range []string{"Discord: server S0" + hides, "Discord: server S3" + hides} { // where conversations are in threads, Send Messages is not needed
 		if f, there := all[what]; there {
 			t.Errorf("needless: %+v", f)
@@ -50,14 +50,14 @@ func TestDoctorOfServers(t *testing.T) {
 	}
 	conf := c.config()
 	conf.Conversation = discord.InChannel
-	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3" + hides, surface.Doubtful, "Send Messages")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3"+hides, surface.Doubtful, "Send Messages")
 
 	c.answers["/users/@me/guilds"] = guilds(make([]int64, 20)...) // not a page of the same
 	if all := diagnosed(t, t.Context(), c.config()); len(all) > 7+serversSaid {
 		t.Errorf("%d findings", len(all))
 	}
 	c.answers["/users/@me/guilds"] = strings.ReplaceAll(guilds(0), `"owner":false`, `"owner":true`)
-	if f, there := diagnosed(t, t.Context(), c.config())["Discord: server S0" + hides]; there {
+	if f, there := diagnosed(t, t.Context(), c.config())["Discord: server S0"+hides]; there {
 		t.Errorf("an owner may do everything: %+v", f)
 	}
 	c.answers["/users/@me/guilds"] = guilds(make([]int64, serversPage)...)
