@@ -159,7 +159,7 @@ func (th *thread) insist(user, ts, label string) {
 	tries := func() (n int) {
 		for _, e := range th.Ephemerals(user) {
 			if e.Channel == th.channel {
-				n += strings.Count(seen(e.Version), "try again")
+				n += strings.Count(strings.ToLower(seen(e.Version)), "try again")
 			}
 		}
 		return n
