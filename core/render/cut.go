@@ -116,7 +116,7 @@ func cutMarkdown(s string, limit int) string {
 	for room := limit - wordsRoom(len(s)) - 4; room > 0; {
 		t := lineStart(s, lastRunes(s, room/4))
 		h := lineEnd(s, firstRunes(s[:t], room-room/4))
-		head, tail := closed(s[:h]), reopened(s[:t], s[t:])
+		head, tail := closed(s[:h]), fencesIn(s[:t]).reopened(s[:t], s[t:])
 		words := text.MoreCharacters(count(s[h:t], "\n\n"))
 		if tail != "" {
 			words += " …\n\n"
@@ -288,12 +288,16 @@ func Rest(m Message, l Limits) []string {
 // parts splits s from a place on, at ends of lines where that costs little.
 func parts(s string, from, room int) []string {
 	var out []string
+	var f fences
+	line := 0 // that from stands in: f is before it
 	for from < len(s) {
-		to, left := len(s), max(room-len(fencesIn(s[:from]).open), minCut) // a fence may be longer than any room
+		line = from - len(f.lines(s[line:from]))
+		here := f.within(s[line:from])
+		to, left := len(s), max(room-len(here.open), minCut) // a fence may be longer than any room
 		if !fits(s[from:], left) {
 			to = from + wordEnd(s[from:], firstRunes(s[from:], left))
 		}
-		part := strings.TrimLeft(reopened(s[:from], s[from:to]), "\n")
+		part := strings.TrimLeft(here.reopened(s[:from], s[from:to]), "\n")
 		if to < len(s) {
 			part = closed(part)
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -95,9 +96,8 @@ func closed(s string) string {
 	return s
 }
 
-// reopened is what follows a piece of Markdown, to stand for itself: code goes on in a fence of its own, outside of any list.
-func reopened(before, s string) string {
-	f := fencesIn(before)
+// reopened is what follows the piece of Markdown that f has gone through, to stand for itself: code goes on in a fence of its own, outside of any list.
+func (f fences) reopened(before, s string) string {
 	after := strings.TrimLeft(s, "\n")
 	if f.open == "" || after == "" {
 		return s
@@ -126,8 +126,25 @@ func outdented(line string, n int) string {
 }
 
 func fencesIn(s string) (f fences) {
-	for line := range strings.SplitSeq(s, "\n") {
+	f.next(f.lines(s))
+	return f
+}
+
+// lines goes through the whole lines of s and gives the rest of it.
+func (f *fences) lines(s string) (rest string) {
+	for {
+		line, after, ok := strings.Cut(s, "\n")
+		if !ok {
+			return s
+		}
 		f.next(line)
+		s = after
 	}
+}
+
+// within is f after a part of its next line, which f itself stays before.
+func (f fences) within(part string) fences {
+	f.items = slices.Clone(f.items)
+	f.next(part)
 	return f
 }

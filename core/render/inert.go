@@ -52,8 +52,24 @@ func InertMarkdown(md string) string {
 	return b.String()
 }
 
-// address is one without brackets, at the end of a text.
-var address = regexp.MustCompile(`(?i)(?:://|www\.)\S*$`)
+// address looks for one without brackets while a line is gone through: of the text up to to it knows whether it ends in one.
+type address struct {
+	to   int
+	open bool
+}
+
+// endsAt reports whether s[:i] ends in an address. i never goes back.
+func (a *address) endsAt(s string, i int) bool {
+	for ; a.to < i; a.to++ {
+		switch read := s[:a.to+1]; {
+		case strings.IndexByte(" \t\n\f\r", s[a.to]) >= 0:
+			a.open = false
+		case strings.HasSuffix(read, "://"), len(read) > 3 && strings.EqualFold(read[len(read)-4:], "www."):
+			a.open = true
+		}
+	}
+	return a.open
+}
 
 // bracketed is an address in angle brackets.
 var bracketed = regexp.MustCompile(`(?i)^<https?://[^\s<>|\x60]+>(?:\W|$)`)
@@ -68,14 +84,15 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		return s, false
 	}
 	var b strings.Builder
+	var at address
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
 			b.WriteString(s[i : i+2])
 			i += 2
 		case c == '`':
-			sure = sure && !address.MatchString(s[:i]) // it may belong to that
-			cell, _, more := strings.Cut(s[i:], "|")   // in a table no code goes beyond its cell
+			sure = sure && !at.endsAt(s, i)          // it may belong to that
+			cell, _, more := strings.Cut(s[i:], "|") // in a table no code goes beyond its cell
 			n := codeSpan(cell, sure)
 			if strings.Trim(s[i:i+n], "`") == "" {
 				left, sure = true, sure && !more

@@ -260,3 +260,10 @@ func FuzzInertMarkdown(f *testing.F) {
 	f.Add("a | ` | [good](https://evil.example) ` |\n--|--|--")
 	f.Fuzz(func(t *testing.T, md string) { checkInert(t, md) })
 }
+
+func BenchmarkInertMarkdown(b *testing.B) {
+	spans := strings.Repeat("`a` ", 3000) + "[x](https://example.com)" // a line as long as a message of Slack
+	for b.Loop() {
+		render.InertMarkdown(spans)
+	}
+}
