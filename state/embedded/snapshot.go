@@ -95,7 +95,8 @@ func readSnapshot(dir string, gen uint64, mem *miniredis.Miniredis) (time.Time, 
 	}
 	path := snapshotPath(dir, gen)
 	f, err := os.Open(path) //nolint:gosec // our own directory
-	if err != nil {         // of one that was there a moment ago: whoever reads beside the process that writes tries again
+	// It was there a moment ago: whoever reads beside the process that writes tries again.
+	if err != nil {
 		return time.Time{}, err
 	}
 	defer f.Close() //nolint:errcheck // read only

@@ -70,7 +70,8 @@ func backup(ctx context.Context, p command.Process, c config.Config, path string
 
 func restore(ctx context.Context, p command.Process, c config.Config, path string) error {
 	open := func() (io.ReadCloser, error) { return os.Open(path) } //nolint:gosec // the operator names it
-	if _, err := os.Stat(path); err != nil {                       // before a store is made
+	// Before a store is made.
+	if _, err := os.Stat(path); err != nil {
 		return err
 	}
 	store, err := parts.OpenToRestore(ctx, c, p.Logger(c.LogLevel))
