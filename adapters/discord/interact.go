@@ -67,10 +67,7 @@ func (r *reply) orSay(instead, failed string, about ...any) *reply {
 
 // send answers an interaction, as well as that can be done.
 func (a *Adapter) send(ctx context.Context, w *answer, r *reply) {
-	switch {
-	case r == nil:
-		return
-	case r.settles:
+	if r.settles {
 		a.settle(w)
 		return
 	}
@@ -87,7 +84,7 @@ func (a *Adapter) send(ctx context.Context, w *answer, r *reply) {
 // interacted takes a click, a form or a slash command, from the gateway or from a signed request, and does not block. done is called
 // once nothing more is to come of it.
 func (a *Adapter) interacted(in *inbound.Interaction, done func()) {
-	if !ids.IsSnowflake(string(in.ID)) || in.Token == "" || (in.Application != "" && string(in.Application) != a.self.Application) {
+	if string(in.Application) != a.self.Application {
 		done()
 		return
 	}
@@ -154,10 +151,7 @@ func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer)
 		return say(sayNoPlace)
 	}
 	c.at = ids.Place{Guild: string(in.Guild), Channel: c.channel.ID}
-	if in.Guild != "" && c.channel.IsThread() {
-		if c.channel.Parent == "" {
-			return say(sayNoPlace)
-		}
+	if c.channel.IsThread() {
 		c.at.Channel, c.at.Thread = c.channel.Parent, c.channel.ID
 	}
 	if no := a.mayAct(ctx, c); no != nil {
@@ -174,16 +168,11 @@ func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer)
 
 // channelOfInteraction is where somebody clicked: the interaction says, or it is asked for.
 func (a *Adapter) channelOfInteraction(ctx context.Context, in *inbound.Interaction) (inbound.Channel, error) {
-	if d := in.Channel; d != nil && ids.IsSnowflake(string(d.ID)) {
-		c := d.Channel(string(in.Guild))
-		if in.Guild == "" || !c.IsThread() || ids.IsSnowflake(c.Parent) {
-			return c, nil
-		}
+	c := in.Channel.Channel(string(in.Guild))
+	if c.ID == "" || c.IsThread() && c.Parent == "" {
+		return a.channelOf(ctx, string(in.ChannelID))
 	}
-	if in.Guild == "" && ids.IsSnowflake(string(in.ChannelID)) {
-		return inbound.Channel{ID: string(in.ChannelID), Type: discordgo.ChannelTypeDM}, nil
-	}
-	return a.channelOf(ctx, string(in.ChannelID))
+	return c, nil
 }
 
 // clicked does one click.

@@ -345,6 +345,59 @@ func TestInteractionsWithoutAPersonAreNobodys(t *testing.T) {
 	}
 }
 
+// The channel of an interaction says what it is; where it does not, Discord is asked.
+func TestWhereAClickBelongs(t *testing.T) {
+	p := newParlor(t)
+	thread, _ := p.card()
+	dm := p.OpenDM(p.ana)
+	p.a.in.channels.byID.Remove(thread)
+	p.Forget()
+	type object = map[string]any
+	cases := []struct {
+		what, channel string
+		said          object
+		asked         int
+		want          chat.ID // none: it is said that it is not known
+	}{
+		{"a thread without its channel", thread, object{"id": thread, "type": 11}, 1, p.in(thread)},
+		{"nothing said of what is remembered", p.general, nil, 0, ids.Place{Guild: p.Guild(), Channel: p.general}.Chat()},
+		{"nothing said of a direct message", dm, nil, 1, ids.Place{Channel: dm}.Chat()},
+		{"a thread that nobody has seen", "123", object{"id": "123", "type": 11, "parent_id": p.general}, 0, p.in("123")},
+		{"a channel that nobody has seen", "124", object{"id": "124", "type": 0}, 0, ids.Place{Guild: p.Guild(), Channel: "124"}.Chat()},
+		{"a channel that is none", "125", nil, 1, chat.ID{}},
+	}
+	for i, c := range cases {
+		by := object{"id": p.ana, "username": "ana"}
+		e := object{"id": fmt.Sprint(940 + i), "type": 3, "token": "t", "application_id": p.AppID(), "guild_id": p.Guild(), "member": object{"user": by, "roles": []any{}},
+			"channel_id": c.channel, "channel": c.said, "message": object{"id": "950"}, "data": object{"custom_id": "nod:deny:tok"}}
+		if c.channel == dm {
+			delete(e, "guild_id")
+			e["user"] = by
+		}
+		p.event("INTERACTION_CREATE", e)
+	}
+	p.close() // all that was taken is done
+	chats := map[chat.Delivery]chat.ID{}
+	for _, in := range p.ledger.got() {
+		c := in.(chat.Clicked)
+		chats[c.Delivery] = c.Chat
+	}
+	for i, c := range cases {
+		if got := chats[chat.Delivery(fmt.Sprint("i:", 940+i))]; got != c.want {
+			t.Errorf("%s: it belongs to %v", c.what, got)
+		}
+		asked := 0
+		for _, call := range p.Calls(fakediscord.GetChannel) {
+			if call.Channel == c.channel {
+				asked++
+			}
+		}
+		if asked != c.asked {
+			t.Errorf("%s: asked %d times", c.what, asked)
+		}
+	}
+}
+
 func TestWhatIsNotTakenIsSaid(t *testing.T) {
 	p := newParlor(t)
 	thread, card := p.card()

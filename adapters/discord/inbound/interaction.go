@@ -19,7 +19,7 @@ type Interaction struct {
 	Application LooseString               `json:"application_id"`
 	Token       LooseString               `json:"token"` // in no log
 	Guild       LooseString               `json:"guild_id"`
-	Channel     *ChannelObject            `json:"channel"`
+	Channel     ChannelObject             `json:"channel"`
 	ChannelID   LooseString               `json:"channel_id"`
 	Member      *Member                   `json:"member"`
 	User        *Account                  `json:"user"`
