@@ -153,6 +153,10 @@ func TestShowArgumentsIsForOnePerson(t *testing.T) {
 	if got := p.told(p.ben, thread); !strings.Contains(got, "notes.txt") {
 		t.Errorf("told: %s", got)
 	}
+	p.press(p.ana, thread, card, "nod:reveal:tok") // nothing is masked in it
+	if got := p.told(p.ana, thread); !strings.Contains(got, "nothing to show") {
+		t.Errorf("told: %s", got)
+	}
 	p.press(p.ben, thread, card, "nod:view:old")
 	if got := p.told(p.ben, thread); !strings.Contains(got, "no longer kept") {
 		t.Errorf("told: %s", got)
