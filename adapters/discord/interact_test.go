@@ -273,7 +273,7 @@ func TestOnlyAClickThatDecidesIsAnsweredByAnEdit(t *testing.T) {
 	t.Parallel()
 	a, _ := quietAdapter(t)
 	for id, want := range map[string]string{"nod:deny:x": "950", "nod:allow_hour:x": "950", "nod:remember:x": "950", "ask:allow_server:x": "950", "nod:view:x": "", "nod:deny_reason:x": "",
-		"nod:edit:x": "", "nod:answer:x": "", "nod:why:x": "", "nod:open:x": "", "sure:950:allow_server:x": "", "in:5:accept:x": "", "nodp:d:0: tok =v": "", "other": ""} {
+		"nod:edit:x": "", "nod:answer:x": "", "nod:why:x": "", "nod:open:x": "", "sure:950:allow_server:x": "", "in:5:accept:x": "", "in:5:deny:x": "", "nodp:d:0: tok =v": "", "other": ""} {
 		in := new(inbound.Interaction)
 		if err := inbound.Decode([]byte(`{"type":3,"message":{"id":"950"},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
 			t.Fatal(err)
@@ -340,8 +340,8 @@ func TestInteractionsWithoutAPersonAreNobodys(t *testing.T) {
 		}
 		p.event("INTERACTION_CREATE", e)
 	}
-	p.event("INTERACTION_CREATE", map[string]any{"id": "949", "type": 3, "token": "t", "application_id": "5", "channel_id": "1", "user": map[string]any{"id": p.ana},
-		"data": map[string]any{"custom_id": "nod:deny:tok"}}) // another application's
+	p.event("INTERACTION_CREATE", map[string]any{"id": "949", "type": 3, "token": "t", "application_id": "5", "channel_id": "1", "channel": map[string]any{"id": "1", "type": 1},
+		"user": map[string]any{"id": p.ana}, "message": map[string]any{"id": "950"}, "data": map[string]any{"custom_id": "nod:deny:tok"}}) // another application's
 	p.event("INTERACTION_CREATE", map[string]any{"id": "951", "type": 4, "token": "t", "application_id": p.AppID(), "channel_id": "1", "user": map[string]any{"id": p.ana}})
 	p.close() // all that was taken is done
 	if len(p.ledger.asked()) != 0 {
