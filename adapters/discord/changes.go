@@ -27,7 +27,7 @@ func (a *Adapter) changed(m *inbound.Message) {
 
 // corrected passes an edit on. The engine honours it while the message waits, and says in the chat that it came too late.
 func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
-	s := userMessage{m: m, guild: string(m.Guild), direct: m.Guild == "", called: true}
+	s := userMessage{m: m, called: true}
 	if ok, err := a.locate(ctx, &s); !ok || err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
 	}
 	text := surface.WithFiles(a.wording(m), m.Enclosed())
 	err := a.Engine.Accept(ctx, chat.Edited{
-		Envelope: envelopeOf(s.at, chat.Delivery("e:"+string(m.ID)+":"+string(m.Edited)), m.Sender(s.guild), chat.ReplyHandle{}),
+		Envelope: envelopeOf(s.at, chat.Delivery("e:"+string(m.ID)+":"+string(m.Edited)), m.Sender(s.at.Guild), chat.ReplyHandle{}),
 		Message:  chat.MessageRef(m.ID), Text: text,
 	})
 	if surface.Hopeless(err) {

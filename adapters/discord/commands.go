@@ -30,7 +30,7 @@ const staleAfter = 5 * time.Minute
 func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Command) error {
 	switch c.Verb {
 	case "help":
-		a.answer(s, sayHelp(s.direct, a.hears())...)
+		a.answer(s, sayHelp(s.at.Guild == "", a.hears())...)
 		return nil
 	case "pending":
 		session, err := a.Engine.Session(ctx, s.at.Chat())
@@ -40,8 +40,8 @@ func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Comman
 		a.answer(s, strings.Split(surface.SayPending(turn.OpenAsks(session), "chat"), "\n")...)
 		return nil
 	}
-	by := s.m.Sender(s.guild)
-	if s.guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
+	by := s.m.Sender(s.at.Guild)
+	if s.at.Guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
 		by.Groups = a.rolesOf(ctx, s.at, by.User)
 	}
 	if c.Verb != "stop" && a.standing(ctx, by) != chat.Member {
@@ -148,7 +148,7 @@ func (a *Adapter) typedSettings(ctx context.Context, s userMessage, by inbound.P
 // there is an answer.
 func (a *Adapter) tellSettings(ctx context.Context, s userMessage, p components.Payload) {
 	var err error
-	if s.direct {
+	if s.at.Guild == "" {
 		err = a.quick(ctx, s.at.Room(), components.Only(p), nil)
 	} else if err = a.direct(ctx, string(s.m.Author.ID), components.Only(p)); rest.CodeOf(err) == discordgo.ErrCodeCannotSendMessagesToThisUser {
 		err = a.answerOpenly(ctx, s.replyPlace(), string(s.m.Author.ID), inWords(sayElsewhere))

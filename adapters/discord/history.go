@@ -61,7 +61,7 @@ func (a *Adapter) before(ctx context.Context, s userMessage) []chat.Quote {
 		all, left = a.history(ctx, s)
 	}
 	if r := s.m.Referenced; r != nil && (!s.hasLog || !r.WrittenBy(a.self.User)) {
-		if q, ok := r.Quote(s.guild, a.namesIn(r)); ok && !slices.Contains(all, q) {
+		if q, ok := r.Quote(s.at.Guild, a.namesIn(r)); ok && !slices.Contains(all, q) {
 			all = append(all, q)
 		}
 	}
@@ -102,7 +102,7 @@ func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote,
 		if m.WrittenBy(a.self.User) {
 			continue
 		}
-		if q, ok := m.Quote(s.guild, a.namesIn(m)); ok {
+		if q, ok := m.Quote(s.at.Guild, a.namesIn(m)); ok {
 			all = append(all, q)
 		}
 	}

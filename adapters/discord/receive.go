@@ -215,7 +215,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 	if !m.ByPerson(a.self.User) && (!program || guild == "") {
 		return false, nil
 	}
-	s := userMessage{m: m, guild: guild, program: program, direct: guild == "", called: guild == "" || a.addressed(m, guild)}
+	s := userMessage{m: m, program: program, called: guild == "" || a.addressed(m, guild)}
 	if ok, err := a.locate(ctx, &s); !ok || err != nil {
 		return false, err
 	}
@@ -264,21 +264,19 @@ func (a *Adapter) hearProgram(ctx context.Context, s userMessage, known bool) (t
 // userMessage is a message for the bot, or for the thread that it follows.
 type userMessage struct {
 	m       *inbound.Message
-	at      ids.Place
-	guild   string
-	program bool   // another program wrote it
-	direct  bool   // between a person and the bot
-	called  bool   // by mention, by reply, or because nobody else is there
-	begins  bool   // a thread has to be made on it
-	hasLog  bool   // something was recorded in its chat before
-	since   string // the last message that its chat has taken, where that is known
+	at      ids.Place // see locate
+	program bool      // another program wrote it
+	called  bool      // by mention, by reply, or because nobody else is there
+	begins  bool      // a thread has to be made on it
+	hasLog  bool      // something was recorded in its chat before
+	since   string    // the last message that its chat has taken, where that is known
 }
 
 // locate finds the chat of a message. ok is false where it is not for the bot.
 func (a *Adapter) locate(ctx context.Context, s *userMessage) (ok bool, err error) {
-	room := string(s.m.Channel)
-	if s.direct {
-		s.at = ids.Place{Guild: "", Channel: room, Thread: ""}
+	guild, room := string(s.m.Guild), string(s.m.Channel)
+	if guild == "" {
+		s.at = ids.Place{Channel: room}
 		return true, nil
 	}
 	c, err := a.channelOf(ctx, room)
@@ -288,10 +286,10 @@ func (a *Adapter) locate(ctx context.Context, s *userMessage) (ok bool, err erro
 	if err != nil {
 		return false, fmt.Errorf("where the message stands: %w", err)
 	}
-	s.at = a.placeIn(c, s.guild, string(s.m.ID))
+	s.at = a.placeIn(c, guild, string(s.m.ID))
 	s.begins = s.at.Thread == string(s.m.ID) && !c.IsThread()
 	if c.IsThread() {
-		return s.at.Channel != "" && (s.called || a.follow(s.at).Unmentioned()), nil
+		return s.called || a.follow(s.at).Unmentioned(), nil
 	}
 	return s.called, nil
 }
@@ -332,13 +330,13 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	}
 	switch {
 	case wording == "":
-		a.answer(s, sayHelp(s.direct, a.hears())...)
+		a.answer(s, sayHelp(s.at.Guild == "", a.hears())...)
 		return nil
 	case len(wording) > agent.MaxText:
 		a.answer(s, surface.SayTooLong(len(wording)))
 		return nil
 	}
-	by, reply, standing := s.m.Sender(s.guild), s.reply(), chat.Visitor
+	by, reply, standing := s.m.Sender(s.at.Guild), s.reply(), chat.Visitor
 	if s.program { // nobody decides for it, so it is nobody but its name
 		by, reply = inbound.Person{Name: by.Name}, chat.ReplyHandle{}
 	} else if standing = a.standing(ctx, by); a.MembersOnly && standing == chat.Untold {
@@ -363,7 +361,7 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 		a.Logger.Info("discord: a message was not taken", "chat", s.at.Chat(), "err", err)
 		return nil
 	}
-	if err == nil && s.direct && !s.hasLog { // a conversation with one person is one chat
+	if err == nil && s.at.Guild == "" && !s.hasLog { // a conversation with one person is one chat
 		a.answer(s, surface.SayWelcome)
 	}
 	if err == nil && s.begins {
