@@ -1,11 +1,13 @@
 package discord
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/core/chat"
@@ -53,9 +55,16 @@ func TestWhoeverHasNoneOfTheRolesIsAVisitor(t *testing.T) {
 	if n := strings.Count(p.told(p.ben, thread), sayNotMember); n < 5 {
 		t.Errorf("refused %d times:\n%s", n, p.told(p.ben, thread))
 	}
+	for id, says := range map[string]string{"nod:view:tok": "notes.txt", "nod:why:tok": sayNoSettings, components.CancelID: sayOtherVersion} { // shows, and decides nothing
+		p.press(p.ben, thread, card, id)
+		if !strings.Contains(p.told(p.ben, thread), says) {
+			t.Errorf("%s: %s", id, p.told(p.ben, thread))
+		}
+	}
 	p.Say(p.ben, thread, p.bot()+" stop")
+	p.press(p.ben, thread, card, "nod:stop:tok")
 	p.press(p.ana, thread, card, "nod:allow_once:tok")
-	p.until("Ben stopped it, and Ana decided", func() bool { return len(p.ledger.got()) == taken+2 })
+	p.until("Ben stopped it, and Ana decided", func() bool { return len(p.ledger.got()) == taken+3 })
 }
 
 func TestVisitorsCanBeKeptFromTalking(t *testing.T) {
@@ -83,6 +92,33 @@ func TestWhoIsNotKnownIsNoMember(t *testing.T) {
 	}
 }
 
+// The roles that an event says are not asked for, and those of one server make nobody a member in another.
+func TestWhichRolesCount(t *testing.T) {
+	p := withMembers(t, false)
+	p.Say(p.ana, p.general, p.bot()+" hello")
+	p.settled(p.general)
+	if n := len(p.Calls(fakediscord.GetMember)); n != 0 {
+		t.Errorf("asked %d times", n)
+	}
+	other := p.AddGuild(fakediscord.Guild{Name: "Other"})
+	p.Join(other, fakediscord.Member{User: p.ana})
+	there := p.AddChannel(fakediscord.Channel{Guild: other, Name: "there"})
+	for i, m := range []struct {
+		guild, channel string
+		want           chat.Standing
+		asked          int
+	}{{other, there, chat.Visitor, 0}, {p.Guild(), p.general, chat.Member, 1}} { // neither says her roles
+		id := fmt.Sprint(951 + i)
+		p.event("MESSAGE_CREATE", map[string]any{"id": id, "channel_id": m.channel, "guild_id": m.guild, "content": p.bot() + " hello",
+			"author": map[string]any{"id": p.ana, "username": "ana"}, "mentions": []any{map[string]any{"id": p.BotUser()}}})
+		p.until("it is taken", func() bool { return p.tookMessage(id) })
+		got := p.ledger.got()
+		if n := len(p.Calls(fakediscord.GetMember)); got[len(got)-1].(chat.Said).Standing != m.want || n != m.asked {
+			t.Errorf("%v: asked %d times, %+v", m, n, got)
+		}
+	}
+}
+
 // Who signed in on the page by Discord is of the server whose members do, or in a chat of Discord's of that one; and nobody where they are not in it.
 func TestMembersOfTheServer(t *testing.T) {
 	p := withMembers(t, false)
@@ -104,6 +140,10 @@ func TestMembersOfTheServer(t *testing.T) {
 		if is, _, no := p.a.Member(t.Context(), x.in, x.who); is != x.is || no != x.no {
 			t.Errorf("%v in %v is %v, %q; want %v, %q", x.who, x.in, is, no, x.is, x.no)
 		}
+	}
+	p.Fail(fakediscord.GetMember, 9, fakediscord.Fault{Status: http.StatusInternalServerError})
+	if is, _, no := p.a.Member(t.Context(), page, ids.Person(p.Guild(), "300000000000000078")); no != sayNobody {
+		t.Errorf("whoever Discord says nothing of is %v, %q", is, no)
 	}
 	roles, err := p.a.Groups(t.Context(), page, ana)
 	if err != nil || len(roles) != 1 || roles[0].Workspace != p.Guild() {

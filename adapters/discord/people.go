@@ -27,18 +27,10 @@ const memberLife = time.Minute
 // sign in by Discord, they are those of the server they are listed of.
 // https://discord.com/developers/docs/resources/guild#get-guild-member
 func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
-	guild := u.Workspace
-	if id.Platform == Platform {
-		p, err := a.where(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		guild = p.Guild
-	}
-	if u.Platform != Platform || u.Workspace != guild || u.IsGroup() || !ids.IsSnowflake(u.Key) || guild == "" {
+	if u.Platform != Platform || u.Workspace == "" || id.Platform == Platform && u.Workspace != id.Workspace || !ids.IsSnowflake(u.Key) {
 		return nil, nil
 	}
-	roles, _, err := a.rolesIn(ctx, guild, u.Key)
+	roles, _, err := a.rolesIn(ctx, u.Workspace, u.Key)
 	return roles, err
 }
 
@@ -52,11 +44,11 @@ func (a *Adapter) Member(ctx context.Context, in chat.ID, u chat.User) (is chat.
 	if u.Workspace != "" {
 		roles, member, err := a.rolesIn(ctx, u.Workspace, u.Key)
 		switch {
-		case rest.IsUnreachable(err), err == nil && !member:
-			return is, "", sayNotThere
-		case err != nil:
+		case err != nil && !rest.IsUnreachable(err):
 			a.Logger.Warn("discord: whether somebody is in a server is not known", "guild", u.Workspace, "err", err)
 			return is, "", sayNobody
+		case !member:
+			return is, "", sayNotThere
 		}
 		by.Groups = roles
 	}
@@ -134,8 +126,8 @@ func (a *Adapter) mayAct(ctx context.Context, c interaction) *reply {
 		}
 	case discordgo.InteractionMessageComponent:
 		id := string(c.in.Data.CustomID)
-		p, ok := components.ParseAction(id, c.in.Values())
-		if id == components.CancelID || ok && (p.Choice == chat.Stop || p.Choice == chat.ViewDetail || p.Choice == chat.Why) {
+		p, _ := components.ParseAction(id, c.in.Values())
+		if id == components.CancelID || p.Choice == chat.Stop || p.Choice == chat.ViewDetail || p.Choice == chat.Why {
 			return nil
 		}
 	}
