@@ -89,6 +89,8 @@ func TestLeavingAServerForgetsIt(t *testing.T) {
 		Bot inbound.LooseString `json:"bot_id"`
 	}{"11"}
 	s.role("8", r, "11")
+	r.ID = "6"
+	s.role("8", r, "12") // another program's
 	if s.ownRole("8") != "5" || s.roleName("5") != "nod" || s.ownRole("9") != "" {
 		t.Error("roles")
 	}

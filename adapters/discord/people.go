@@ -203,7 +203,7 @@ func (s *channels) leave(guild string) {
 // role remembers a role. bot is the user whose own it may be.
 func (s *channels) role(guild string, r inbound.RoleObject, bot string) {
 	s.roles.Add(string(r.ID), string(r.Name))
-	if r.Tags != nil && bot != "" && string(r.Tags.Bot) == bot {
+	if r.Tags != nil && string(r.Tags.Bot) == bot {
 		s.own.Add(guild, string(r.ID))
 	}
 }
@@ -226,9 +226,6 @@ func (a *Adapter) channelOf(ctx context.Context, channelID string) (inbound.Chan
 	if k, ok := a.in.channels.get(channelID, a.now()); ok {
 		return k.Channel, k.err
 	}
-	if !ids.IsSnowflake(channelID) {
-		return inbound.Channel{}, rest.Gone("no channel is named")
-	}
 	ctx, cancel := context.WithTimeout(ctx, channelWithin)
 	defer cancel()
 	var body json.RawMessage
@@ -239,7 +236,7 @@ func (a *Adapter) channelOf(ctx context.Context, channelID string) (inbound.Chan
 		return inbound.Channel{}, err
 	}
 	var d inbound.ChannelObject
-	if err := inbound.Decode(body, &d); err != nil || string(d.ID) != channelID {
+	if err := inbound.Decode(body, &d); err != nil {
 		return inbound.Channel{}, rest.Transient(fmt.Errorf("the answer for channel %s is no channel", channelID))
 	}
 	c := d.Channel("")
