@@ -206,6 +206,21 @@ func TestAConfirmationThatIsNotOurs(t *testing.T) {
 	}
 }
 
+// A chat that cannot be read is no reason to say that its question is over.
+func TestAClickWhileTheChatCannotBeRead(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.wide(sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok"))
+	sc.ledger.set(func() { sc.ledger.unread = errDown })
+	for i, b := range []fakeslack.Button{lineFor("?allow_server", "tok"), buttonFor(chat.Answer, "tok"), buttonFor(chat.Edit, "tok")} {
+		sc.press("UANA", "C1", ts, b)
+		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == i+1 })
+		if got := sc.told("UANA")[i]; got != surface.SayNotRead {
+			t.Errorf("%s: told %q", b.Text, got)
+		}
+	}
+}
+
 func TestAConfirmedClickThatIsNotRecorded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()

@@ -25,7 +25,7 @@ func findElicitation(s turn.Session, ask string, by chat.User) (c turn.ToolCall,
 	switch {
 	case !ok:
 		return c, surface.SayNotOpen
-	case by.IsZero() || s.Turn.Requester != by:
+	case s.Turn.Requester != by:
 		return turn.ToolCall{}, text.OnlyRequesterFills(s.NameOf(s.Turn.Requester))
 	}
 	return c, ""

@@ -195,7 +195,7 @@ func TestFieldText(t *testing.T) {
 		{"branch", `{"value":"dev"}`, "dev"}, {"count", `{"type":"number_input","value":"3"}`, "3"}, {"force", `{"selected_option":{"value":"0"}}`, "true"}, {"force", `{"selected_option":{"value":"1"}}`, "false"},
 		{"force", `{"selected_option":null}`, ""}, {"colour", `{"selected_option":{"value":"1"}}`, "#0f0"}, {"colour", `{"selected_option":{"value":"2"}}`, ""}, {"colour", `{"selected_option":{"value":"-1"}}`, ""},
 		{"colour", `{"selected_option":{"value":"#0f0"}}`, ""}, {"tags", `{"selected_options":[{"value":"0"},{"value":"2"},{"value":"9"}]}`, "a\nc"}, {"tags", `{"selected_options":[]}`, ""},
-		{"day", `{"selected_date":"2026-11-22"}`, "2026-11-22"}, {"when", `{"selected_date_time":1795269720}`, "2026-11-21T14:02:00Z"}, {"when", `{"selected_date_time":null}`, ""}, {"notes", `{"value":null}`, ""},
+		{"day", `{"selected_date":"2026-11-22"}`, "2026-11-22"}, {"when", `{"selected_date_time":1795269720}`, "2026-11-21T14:02:00Z"}, {"when", `{"selected_date_time":null}`, ""}, {"when", `{"selected_date_time":"noon"}`, ""}, {"notes", `{"value":null}`, ""},
 	} {
 		var e inbound.InputState
 		if err := json.Unmarshal([]byte(c.entered), &e); err != nil {

@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/slack-go/slack"
-
 	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
@@ -38,16 +36,12 @@ type fileInfo struct {
 
 // Fetch implements [attach.Fetcher]. The handle is the file's ID: where it is Slack says, and no message.
 func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
-	a, err := a.home(ctx, id.Workspace)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
-		return nil, err
-	}
-	me, err := a.me(ctx)
-	if err != nil {
-		return nil, err
+		return nil, refusedFile(err)
 	}
 	var info fileInfo
-	err = a.makeCall(ctx, calls.New(calls.File, me.Team, "", agent.Final), func() error {
+	err = a.makeCall(ctx, calls.New(calls.File, p.Team, "", agent.Final), func() error {
 		return a.form(ctx, calls.File, url.Values{"file": {f.Handle}}, &info)
 	})
 	if err != nil {
@@ -57,28 +51,20 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 	switch {
 	case is.Mode == "tombstone" || is.Mode == "hidden_by_limit":
 		return nil, &attach.Error{Why: turn.UnreadGone}
-	case is.External || is.Mode == "external":
+	case is.External:
 		return nil, &attach.Error{Why: turn.UnreadElsewhere}
 	case is.Size > most:
 		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
-	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
+	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.APIURL}, most)
 	// Slack shows a page to sign in to whoever may not read the file. What it gives of a canvas is a page, too, of the canvas.
-	if err == nil && isPage(kind) && !isPage(string(is.Type)) && !bytes.Contains(data, []byte(`class="quip-canvas-content"`)) {
+	if isPage(kind) && !isPage(string(is.Type)) && !bytes.Contains(data, []byte(`class="quip-canvas-content"`)) {
 		return nil, &attach.Error{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
 	}
 	return data, err
 }
 
 func isPage(kind string) bool { return strings.HasPrefix(kind, "text/html") }
-
-// standin is the address of one, or "".
-func (a *Adapter) standin() string {
-	if a.APIURL == slack.APIURL {
-		return ""
-	}
-	return a.APIURL
-}
 
 // refusedFile is a refusal of files.info as far as it says that the file never comes.
 func refusedFile(err error) error {

@@ -46,6 +46,11 @@ func TestGroupsOfSomebody(t *testing.T) {
 			t.Errorf("%s is called %q", g, got)
 		}
 	}
+	listed, _ := answers(t, `{"ok":true,"usergroups":[{"id":"S3","handle":"old","date_delete":1446748865,"users":["UANA"]}]}`)
+	other := newAdapter(t, Config{APIURL: listed})
+	if other.self = testSelf; other.listGroups(t.Context()).err != nil || len(other.listGroups(t.Context()).of) > 0 {
+		t.Error("somebody is in a group that is disabled, where Slack lists it all the same")
+	}
 	a.self.Enterprise = "E1" // there a user's ID is the organisation's
 	if got := groupsOf(t, a, userOf("E1", "UBEN")); !slices.Equal(got, []string{"slack:E1:&S1"}) {
 		t.Errorf("in an organisation Ben is in %v", got)

@@ -34,6 +34,7 @@ type ledger struct {
 	fail     func(chat.Inbound) error // of Accept
 	refuse   func(chat.Clicked) error // of Decide
 	refuses  func(chat.Clicked) *decision.Refusal
+	unread   error                       // of Session
 	hold     chan struct{}               // Accept waits until it is closed
 	knows    func(chat.ID) (bool, error) // nil: what was taken, or has a session
 	deadline time.Time                   // of the last Accept; zero: none
@@ -104,8 +105,8 @@ func (l *ledger) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
 func (l *ledger) Session(_ context.Context, id chat.ID) (turn.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, ok := l.sessions[id]; ok {
-		return s, nil
+	if s, ok := l.sessions[id]; ok || l.unread != nil {
+		return s, l.unread
 	}
 	s := turn.Session{Chat: id}
 	for i, in := range l.taken {

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -18,6 +19,11 @@ func TestMembersOfTheWorkspace(t *testing.T) {
 	s.Fail("users.info", 1, fakeslack.Fault{Status: http.StatusInternalServerError})
 	if _, _, no := a.Member(t.Context(), chat.ID{}, userOf("T1", "UDOWN")); no != sayWhoUnknown {
 		t.Errorf("while Slack does not say: %q", no)
+	}
+	soon, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, no := newAdapter(t, Config{}).Member(soon, chat.ID{}, ana); no != sayWhoUnknown {
+		t.Errorf("before Slack said who the bot is: %q", no)
 	}
 	check := func(u chat.User, want string) {
 		t.Helper()

@@ -72,12 +72,9 @@ func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 		case <-ctx.Done():
 			return Person{}, fmt.Errorf("slack: users.info: %w", ctx.Err())
 		}
-		if !errors.Is(one.err, context.Canceled) && !errors.Is(one.err, context.DeadlineExceeded) {
+		if !one.until.IsZero() { // else whoever asked gave up
 			return one.who, one.err
 		}
-		if ctx.Err() != nil {
-			return Person{}, one.err
-		} // else it was the other's time that ran out, not ours
 	}
 }
 
@@ -221,7 +218,7 @@ func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.U
 	if err != nil {
 		return nil, err
 	}
-	if self, err := a.me(ctx); err != nil || !isOurs(self, u) || u.IsGroup() {
+	if self, err := a.me(ctx); !isOurs(self, u) { // nor while it is not known
 		return nil, err
 	}
 	list := a.listGroups(ctx)
@@ -257,7 +254,7 @@ func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.U
 		return is, "", sayOtherWorkspace
 	}
 	by, no := a.identifyDecider(ctx, u.Key, chat.AllowOnce)
-	if no == "" && by.External { // somebody else may have the same ID there
+	if by.External { // somebody else may have the same ID there
 		no = sayExternal
 	}
 	return by.User, by.Name, no
@@ -265,9 +262,6 @@ func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.U
 
 func (a *Adapter) listGroups(ctx context.Context) *groupList {
 	g := &a.in.groups
-	if last := g.last.Load(); last != nil && a.now().Before(last.until) {
-		return last
-	}
 	g.asking.Lock()
 	defer g.asking.Unlock()
 	last := cmp.Or(g.last.Load(), &groupList{})
@@ -285,7 +279,7 @@ func (a *Adapter) listGroups(ctx context.Context) *groupList {
 	}
 	list := &groupList{of: map[string][]string{}, names: map[string]string{}, until: asked.Add(groupsFresh)}
 	for _, x := range all {
-		if x.ID == "" || x.DateDelete != 0 { // one that is disabled stands for nobody
+		if x.DateDelete != 0 { // one that is disabled stands for nobody
 			continue
 		}
 		list.names[x.ID] = x.Handle

@@ -35,6 +35,10 @@ func TestSomebodyOf(t *testing.T) {
 		"no team":         {slack.User{ID: "U1"}, testSelf, Person{External: true}},
 		"deactivated":     {slack.User{ID: "U1", TeamID: "T1", Deleted: true}, testSelf, Person{User: of("T1", "U1"), Gone: true}},
 		"bot":             {slack.User{ID: "U1", TeamID: "T1", IsBot: true}, testSelf, Person{User: of("T1", "U1"), Bot: true}},
+		"workflow":        {slack.User{ID: "U1", TeamID: "T1", IsWorkflowBot: true}, testSelf, Person{User: of("T1", "U1"), Bot: true}},
+		"connector":       {slack.User{ID: "U1", TeamID: "T1", IsConnectorBot: true}, testSelf, Person{User: of("T1", "U1"), Bot: true}},
+		"slack":           {slack.User{ID: "USLACK", TeamID: "T1"}, testSelf, Person{User: of("T1", "USLACK"), Bot: true}},
+		"of the org only": {slack.User{ID: "W1", TeamID: "E1"}, grid, Person{User: of("E1", "W1")}},
 		"slackbot":        {slack.User{ID: "USLACKBOT", TeamID: "T1"}, testSelf, Person{User: of("T1", "USLACKBOT"), Bot: true}},
 		"organisation":    {slack.User{ID: "W1", TeamID: "T1", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, Person{User: of("E1", "W1")}},
 		"other workspace": {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, Person{User: of("E1", "W1")}},
@@ -134,13 +138,15 @@ func TestAnotherOnesHasteIsNoFailureOfMine(t *testing.T) {
 	if !first {
 		t.Fatal("somebody asks already")
 	}
-	got := make(chan error, 1)
+	got, comes := make(chan error, 1), make(chan struct{}, 9)
+	a.now = func() time.Time { comes <- struct{}{}; return time.Now() }
 	go func() { _, err := a.lookUp(t.Context(), "UANA"); got <- err }()
+	<-comes
 	for range 1000 { // it waits with the first
 		runtime.Gosched()
 	}
 	hasty.err = context.Canceled
-	a.in.people.fill(hasty, true, a.now())
+	a.in.people.fill(hasty, true, time.Now())
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
@@ -164,6 +170,15 @@ func TestPeopleAreBounded(t *testing.T) {
 	}
 	if _, first := p.entryOf("0", time.Now()); !first {
 		t.Error("the oldest is still remembered")
+	}
+}
+
+// Whom Slack names no workspace of cannot be told from anybody else: they decide nothing, also where people of other organisations do.
+func TestSomebodyFromNowhereDecidesNothing(t *testing.T) {
+	api, _ := answers(t, `{"ok":true,"user":{"id":"UANA","name":"ana"}}`)
+	a := newAdapter(t, Config{APIURL: api, External: true})
+	if _, no := a.identifyDecider(t.Context(), "UANA", chat.AllowOnce); no != surface.SayNotAPerson {
+		t.Errorf("told: %q", no)
 	}
 }
 
@@ -196,6 +211,9 @@ func TestWhoMayDecide(t *testing.T) {
 		if _, no := a.identifyDecider(t.Context(), x.user, x.choice); no != x.want {
 			t.Errorf("%+v: %q", x, no)
 		}
+	}
+	if by := a.identifyAuthor(t.Context(), "", "T1"); by != (Person{Untold: true}) {
+		t.Errorf("where nobody is named it is %+v", by)
 	}
 	for _, say := range []string{sayGuest, sayExternal, surface.SayNotAPerson, sayWhoUnknown} {
 		if !strings.Contains(strings.ToLower(say), "nothing was recorded") {

@@ -174,6 +174,22 @@ func TestWorkspacesSpeakWithTheirOwnTokens(t *testing.T) {
 	if pe == nil || pe.Kind != agent.FaultForbidden {
 		t.Errorf("where nod is no more: %v", pe)
 	}
+	gone := userOf("T1", "UANA")
+	_, tells := w.Tell(ctx, gone, "k", note("x"))
+	_, _, seeks := w.Seek(ctx, ids[0], "k")
+	_, annotates := w.Annotate(ctx, ids[0], "1.1", "k", note("x"), false)
+	_, groups := w.Groups(ctx, ids[0], gone)
+	_, fetches := w.Fetch(ctx, ids[0], chat.File{Handle: "F0"}, 1)
+	whispers := w.Whisper(ctx, (&Adapter{self: inbound.Self{Team: "T1"}}).privately("", "C1", "", "UANA"), note("x"))
+	for i, err := range []error{tells, seeks, annotates, groups, fetches, whispers, w.Remove(ctx, ids[0], "1.1")} {
+		if err == nil {
+			t.Errorf("where nod is no more, %d is done", i)
+		}
+	}
+	_, _, no := w.Member(ctx, ids[0], gone)
+	if no != sayOtherWorkspace || w.Starts(ids[0]) || w.GroupName(ids[0], gone) != "" || w.LinkTo(render.ChatLink{Chat: ids[0].String()}) != "" {
+		t.Errorf("where nod is no more somebody is known, or something shown: %q", no)
+	}
 	given(0, at[0].Grant())
 	if _, err := w.Post(ctx, ids[0], chat.PostKey("k2"), answering("again")); err != nil {
 		t.Error(err)
