@@ -215,10 +215,7 @@ type groupList struct {
 // Groups are the user groups that somebody of this workspace belongs to now. It takes the scope usergroups:read.
 func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
 	a, err := a.home(ctx, homeOf(id, u))
-	if err != nil {
-		return nil, err
-	}
-	if self, err := a.me(ctx); !isOurs(self, u) { // nor while it is not known
+	if err != nil || !isOurs(a.self, u) {
 		return nil, err
 	}
 	list := a.listGroups(ctx)
@@ -243,14 +240,10 @@ func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.U
 	ctx, cancel := context.WithTimeout(ctx, peopleWithin)
 	defer cancel()
 	a, err := a.home(ctx, u.Workspace)
-	if err != nil {
-		return is, "", sayOtherWorkspace
-	}
-	self, err := a.me(ctx)
 	switch {
-	case err != nil:
+	case err != nil && !calls.FaultOf(err).Refuses():
 		return is, "", sayWhoUnknown
-	case !isOurs(self, u):
+	case err != nil || !isOurs(a.self, u):
 		return is, "", sayOtherWorkspace
 	}
 	by, no := a.identifyDecider(ctx, u.Key, chat.AllowOnce)

@@ -65,12 +65,8 @@ func (a *Adapter) locate(ctx context.Context, id chat.ID) (*Adapter, blocks.Plac
 		return a, p, calls.Gone("the chat is not a thread of Slack's")
 	}
 	a, err := a.home(ctx, p.Team)
-	if err != nil {
-		return a, p, err
-	}
-	me, err := a.me(ctx)
-	if err == nil && me.Team != p.Team { // the store was shared with, or moved from, another workspace
-		err = &agent.PlatformError{Kind: agent.FaultForbidden, Cause: fmt.Errorf("the chat is of workspace %q, the bot is installed in %s", p.Team, me.Team)}
+	if err == nil && a.self.Team != p.Team { // the store was shared with, or moved from, another workspace
+		err = &agent.PlatformError{Kind: agent.FaultForbidden, Cause: fmt.Errorf("the chat is of workspace %q, the bot is installed in %s", p.Team, a.self.Team)}
 	}
 	return a, p, err
 }

@@ -33,13 +33,12 @@ func (a *Adapter) privately(responseURL, channel, thread, user string) chat.Repl
 
 type recipient struct{ team, url, channel, thread, user string }
 
-func recipientOf(h chat.ReplyHandle) (to recipient, ok bool) {
-	v, err := url.ParseQuery(h.Key)
-	if err != nil || h.Platform != Platform {
-		return recipient{}, false
+func recipientOf(h chat.ReplyHandle) recipient {
+	v, _ := url.ParseQuery(h.Key)
+	if h.Platform != Platform {
+		return recipient{}
 	}
-	to = recipient{v.Get("team"), v.Get("url"), v.Get("channel"), v.Get("thread"), v.Get("user")}
-	return to, to.url != "" || to.channel != "" && to.user != ""
+	return recipient{v.Get("team"), v.Get("url"), v.Get("channel"), v.Get("thread"), v.Get("user")}
 }
 
 func (a *Adapter) tell(ctx context.Context, h chat.ReplyHandle, text string) error {
@@ -51,10 +50,7 @@ func (a *Adapter) Whisper(ctx context.Context, h chat.ReplyHandle, m render.Mess
 }
 
 func (a *Adapter) whisperAs(ctx context.Context, h chat.ReplyHandle, of blocks.Renditions) error {
-	to, ok := recipientOf(h)
-	if !ok {
-		return calls.Gone("the handle names nobody of Slack's")
-	}
+	to := recipientOf(h)
 	a, err := a.home(ctx, to.team)
 	if err != nil {
 		return err
@@ -70,7 +66,7 @@ func (a *Adapter) whisperBlocks(ctx context.Context, h chat.ReplyHandle, p block
 }
 
 func (a *Adapter) whisper(ctx context.Context, to recipient, r blocks.Rendition) error {
-	var failed error = calls.Gone("the response_url is used up")
+	var failed error = calls.Gone("the handle names nobody of Slack's, or its response_url is used up")
 	if to.url != "" && a.urls.use(to.url, a.now()) {
 		// Without the thread's timestamp the answer would stand in the channel, away from what it is about.
 		failed = a.respond(ctx, to.url, reply{Text: r.Text, Blocks: r.Blocks, ResponseType: "ephemeral", Thread: to.thread})
@@ -78,11 +74,7 @@ func (a *Adapter) whisper(ctx context.Context, to recipient, r blocks.Rendition)
 	if failed == nil || to.channel == "" || to.user == "" {
 		return failed
 	}
-	me, err := a.me(ctx)
-	if err != nil {
-		return err
-	}
-	return a.makeCall(ctx, calls.New(calls.Whisper, me.Team, to.channel, agent.Decision), func() error {
+	return a.makeCall(ctx, calls.New(calls.Whisper, a.self.Team, to.channel, agent.Decision), func() error {
 		_, err := a.api.PostEphemeralContext(ctx, to.channel, to.user, content(r, to.thread)) // it has no unfurl_*: it makes no previews
 		return err
 	})
@@ -145,12 +137,8 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 	if err != nil {
 		return "", err
 	}
-	me, err := a.me(ctx)
-	if err != nil {
-		return "", err
-	}
-	p := blocks.Place{Team: me.Team}
-	if p.Channel, err = a.openConversation(ctx, me.Team, user); err != nil {
+	p := blocks.Place{Team: a.self.Team}
+	if p.Channel, err = a.openConversation(ctx, p.Team, user); err != nil {
 		return "", err
 	}
 	ts, _, err := a.findOnPage(ctx, calls.History, p.Team, url.Values{"channel": {p.Channel}, "limit": {strconv.Itoa(tellPage)}}, key)
@@ -298,10 +286,7 @@ func (a *Adapter) viaClick(ctx context.Context, ref messageAt, s blocks.Renditio
 func (a *Adapter) respond(ctx context.Context, raw string, r reply) error {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	body, err := json.Marshal(r)
-	if err != nil {
-		return calls.Transient(errors.New("a reply cannot be written as JSON"))
-	}
+	body, _ := json.Marshal(r) // strings and blocks can always be written
 	status, _, answer, err := a.send(ctx, raw, "application/json; charset=utf-8", string(body), "")
 	if status == 0 {
 		return calls.FaultOf(err)
@@ -318,8 +303,6 @@ var urlIsOver = []string{"used_url", "expired_url", "invalid_url"} // the answer
 // replyFault reads the answer of a response_url: "ok", {"ok":true}, nothing at all, or a refusal in either form.
 func replyFault(status int, code string) error {
 	switch {
-	case status == http.StatusTooManyRequests:
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errors.New("response_url: 429")}
 	case code != "":
 		return calls.CodeFault(slack.SlackErrorResponse{Err: "response_url: " + code})
 	case status != http.StatusOK:
@@ -336,12 +319,10 @@ func codeIn(answer []byte) string {
 	}
 	text := strings.TrimSpace(string(answer))
 	switch {
-	case text == "", text == "ok", json.Unmarshal(answer, &reply) == nil && reply.OK != nil && *reply.OK:
+	case text == "ok", json.Unmarshal(answer, &reply) == nil && reply.OK != nil && *reply.OK:
 		return ""
 	case reply.OK != nil:
 		return cmp.Or(reply.Error, "refused")
-	case len(text) < 64 && !strings.ContainsAny(text, " <"):
-		return text
 	}
-	return "an answer that is no code"
+	return surface.Shortened(text, 64)
 }

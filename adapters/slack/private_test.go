@@ -25,13 +25,8 @@ func TestHandlesAreReadBack(t *testing.T) {
 		{"", "", "C1", "", "U1"},
 		{"T1", "https://x.example/&channel=C2", "", "", ""},
 	} {
-		if got, ok := recipientOf((&Adapter{self: inbound.Self{Team: e.team}}).privately(e.url, e.channel, e.thread, e.user)); !ok || got != e {
-			t.Errorf("%+v became %+v, %v", e, got, ok)
-		}
-	}
-	for _, h := range []chat.ReplyHandle{{}, {Platform: "web", Key: "url=x"}, {Platform: Platform, Key: "%zz"}, {Platform: Platform, Key: "channel=C1"}} {
-		if e, ok := recipientOf(h); ok {
-			t.Errorf("%+v became %+v", h, e)
+		if got := recipientOf((&Adapter{self: inbound.Self{Team: e.team}}).privately(e.url, e.channel, e.thread, e.user)); got != e {
+			t.Errorf("%+v became %+v", e, got)
 		}
 	}
 }
@@ -58,8 +53,10 @@ func TestWhisperBesideTheThread(t *testing.T) {
 
 func TestWhisperToNobody(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	if pe := fault(t, r.Whisper(r.ctx, chat.ReplyHandle{Platform: "web"}, note("x"))); pe.Kind != agent.FaultGone {
-		t.Error(pe)
+	for _, h := range []chat.ReplyHandle{{}, {Platform: "web", Key: "channel=C1&user=UANA"}, {Platform: Platform, Key: "%zz"}, {Platform: Platform, Key: "channel=C1"}, {Platform: Platform, Key: "user=UANA"}} {
+		if pe := fault(t, r.Whisper(r.ctx, h, note("x"))); pe.Kind != agent.FaultGone || len(r.slack.Calls("chat.postEphemeral")) > 0 {
+			t.Errorf("%+v: %v", h, pe)
+		}
 	}
 }
 
@@ -183,8 +180,8 @@ func TestAfterFiveUsesByUpdate(t *testing.T) {
 	for i := range 6 {
 		r.edit(ref, answering(strings.Repeat("x", i+1)), agent.Decision)
 	}
-	if n, m := len(r.slack.Calls("response_url")), len(r.slack.Calls("chat.update")); n != 5 || m != 1 {
-		t.Errorf("%d through the click and %d by chat.update", n, m)
+	if n, m := len(r.slack.Calls("response_url")), len(r.slack.Calls("chat.update")); n != 5 || m != 1 || strings.Contains(r.log.String(), "does not take an edit") {
+		t.Errorf("%d through the click and %d by chat.update; the log:\n%s", n, m, r.log)
 	}
 }
 

@@ -194,13 +194,17 @@ func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
 	}
 }
 
-// home is the adapter of a workspace, for whoever wants something of it: this one, except where it hears for several. Each method that the
+// home is the adapter of a workspace, once that knows who it is, for whoever wants something of it: this one, except where it hears for several. Each method that the
 // engine calls about a chat or a person begins with it, or with known.
 func (a *Adapter) home(ctx context.Context, team string) (*Adapter, error) {
-	if a.several == nil || team == "" {
-		return a, nil
+	if a.several != nil && team != "" {
+		var err error
+		if a, err = a.several.of(ctx, team); err != nil {
+			return nil, err
+		}
 	}
-	return a.several.of(ctx, team)
+	_, err := a.me(ctx)
+	return a, err
 }
 
 // known is home for who cannot wait; nil: there is none here, as far as it was looked.

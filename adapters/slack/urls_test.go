@@ -128,6 +128,8 @@ func TestRememberOnlyAddresses(t *testing.T) {
 		"":                                       false,
 		"/actions/x":                             false,
 		"file:///etc/passwd":                     false,
+		"https:/actions/x":                       false,
+		"https://hooks.slack.com/%zz":            false,
 	} {
 		a := newAdapter(t, Config{})
 		a.remember(messageAt{"C1", "1.1"}, raw)
@@ -151,6 +153,10 @@ func TestRespondReadsTheAnswer(t *testing.T) {
 		{404, "text/html", "used_url", false, true},
 		{404, "text/html", "expired_url", false, true},
 		{404, "application/json", `{"ok":false,"error":"expired_url"}`, false, true},
+		{404, "", "", false, true},
+		{410, "", "", false, true},
+		{200, "application/json", `{"ok":false,"error":"expired_url"}`, false, true},
+		{200, "application/json", `{"warning":"x"}`, false, false},
 		{500, "text/html", "<html>oops</html>", false, false},
 		{429, "", "", false, false},
 		{302, "", "", false, false},
