@@ -50,11 +50,8 @@ func (a *Adapter) verify(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return
 	}
-	if err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	if _, err = sv.Write(body); err != nil || sv.Ensure() != nil {
+	_, _ = sv.Write(body) // one that broke off is not what was signed
+	if sv.Ensure() != nil {
 		a.refuseUnsigned(w, r)
 		return
 	}
@@ -91,8 +88,6 @@ func (a *Adapter) serveRequest(w http.ResponseWriter, body []byte) {
 	case values.Get("ssl_check") != "": // Slack looks whether anybody is there
 	case values.Has("command"): // before a payload: of a command, only what it says counts
 		a.answerRequest(w, inbound.ReadSlashCommand(values.Get))
-	case !values.Has("payload"):
-		a.drop(w, inbound.ErrUnknownKind)
 	default:
 		in, err := inbound.DecodeInteraction([]byte(values.Get("payload")))
 		if err != nil {

@@ -153,9 +153,14 @@ func TestWhatNobodyUnderstandsIsNotSentAgain(t *testing.T) {
 	} {
 		for _, body := range bodies {
 			l := newLedger()
-			_, h := postbox(t, l, &lines{})
+			log := &lines{}
+			_, h := postbox(t, l, log)
 			if w := serve(h, signedRequest(path, body, postSecret, time.Now())); w.Code != http.StatusOK || len(l.asked()) > 0 {
 				t.Errorf("%s %q: status %d, %d taken", path, body, w.Code, len(l.asked()))
+			}
+			unclear := !strings.Contains(body, "ssl_check") && !strings.Contains(body, "app_rate_limited") && !strings.Contains(body, `"invented"`) && !strings.Contains(body, "payload=%7B")
+			if strings.Contains(log.String(), "is dropped") != unclear || strings.Contains(body, "rate_limited") && !strings.Contains(log.String(), "holds events back") {
+				t.Errorf("%s %q: the log:\n%s", path, body, log)
 			}
 		}
 	}

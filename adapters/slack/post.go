@@ -81,7 +81,7 @@ func (a *Adapter) post(ctx context.Context, p blocks.Place, event string, key ch
 				slack.MsgOptionMetadata(slack.SlackMetadata{EventType: event, EventPayload: map[string]any{"key": string(key)}}))
 			return err
 		})
-		if err == nil && p.Thread != "" && echo.Timestamp != "" && echo.ThreadTimestamp == "" {
+		if p.Thread != "" && echo.Timestamp != "" && echo.ThreadTimestamp == "" {
 			return a.takeBack(ctx, p, ts)
 		}
 		return err

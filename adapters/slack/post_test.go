@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -279,6 +280,9 @@ func TestSeekInALongThread(t *testing.T) {
 		t.Errorf("recent: got %q, %v, %v", got, found, err)
 	}
 	r.slack.Forget()
+	if _, found, err := r.Seek(r.ctx, r.id, "other"); found || err != nil || len(r.slack.Calls("conversations.replies")) != 2 || strings.Contains(r.log.String(), "part of the thread") {
+		t.Errorf("what is nowhere, in a thread that is not old: %v, %v after %d calls; the log:\n%s", found, err, len(r.slack.Calls("conversations.replies")), r.log)
+	}
 	r.pass(2 * time.Hour)
 	if got, found, err := r.Seek(r.ctx, r.id, "key"); got != ref || !found || err != nil {
 		t.Errorf("old: got %q, %v, %v", got, found, err)
@@ -290,6 +294,13 @@ func TestSeekInALongThread(t *testing.T) {
 	if got, found, err := r.Seek(r.ctx, r.id, "late"); got != late || !found || err != nil {
 		t.Errorf("on the second page: got %q, %v, %v", got, found, err)
 	}
+	r.slack.Forget()
+	for range seekFurther * seekPage {
+		r.slack.Say("UANA", "C1", r.place.Thread, "and on")
+	}
+	if _, found, err := r.Seek(r.ctx, r.id, "other"); found || err != nil || len(r.slack.Calls("conversations.replies")) != 1+seekFurther || !strings.Contains(r.log.String(), "part of the thread") {
+		t.Errorf("what is nowhere, in a thread longer than is looked through: %v, %v after %d calls; the log:\n%s", found, err, len(r.slack.Calls("conversations.replies")), r.log)
+	}
 }
 
 func TestSeekWithoutScope(t *testing.T) {
@@ -298,9 +309,27 @@ func TestSeekWithoutScope(t *testing.T) {
 	if _, found, err := r.Seek(r.ctx, r.id, "key"); found || err != nil {
 		t.Errorf("got %v, %v: a turn must go on without", found, err)
 	}
-	r.slack.Fail("conversations.replies", 1, fakeslack.Fault{Error: "internal_error"})
-	if _, _, err := r.Seek(r.ctx, r.id, "key"); err == nil {
-		t.Error("an outage looks like \"not there\": it would be posted twice")
+	for range 2 { // also where the old part of the thread can be read
+		r.slack.Fail("conversations.replies", 1, fakeslack.Fault{Error: "internal_error"})
+		if _, _, err := r.Seek(r.ctx, r.id, "key"); err == nil {
+			t.Error("an outage looks like \"not there\": it would be posted twice")
+		}
+		r.pass(2 * time.Hour)
+	}
+}
+
+// What has our key is ours by either name that Slack gives the bot, and nobody's by none.
+func TestSeekKnowsItsOwn(t *testing.T) {
+	for by, ours := range map[string]bool{`"bot_id":"BBOT"`: true, `"user":"UBOT"`: true, `"bot_id":"BEVIL","user":"UEVIL"`: false, `"text":"x"`: false} {
+		for name, self := range map[string]inbound.Self{"named": testSelf, "not named": {Team: "T1"}} {
+			api, _ := answers(t, `{"ok":true,"messages":[{"ts":"5.5",`+by+`,"metadata":{"event_payload":{"key":"key"}}}]}`)
+			a := newAdapter(t, Config{APIURL: api})
+			a.self = self
+			close(a.introduced)
+			if _, found, err := a.Seek(t.Context(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "key"); err != nil || found != (ours && self == testSelf) {
+				t.Errorf("%s of a bot that is %s: %v, %v", by, name, found, err)
+			}
+		}
 	}
 }
 
