@@ -191,15 +191,17 @@ func TestPostBeforeRunWaits(t *testing.T) {
 
 // An answer that slack-go cannot read must not make a message look unsent: it would be posted twice.
 func TestLeanAnswers(t *testing.T) {
-	api, _ := answers(t, known, `{"ok":true,"channel":"C1","ts":"5.5","message":{"ts":"5.5","thread_ts":"1.1","blocks":[{"type":"section","text":[]}],"attachments":"?"}}`)
-	a := newAdapter(t, Config{APIURL: api})
-	ctx := t.Context()
-	if err := a.introduce(ctx); err != nil {
-		t.Fatal(err)
-	}
-	ref, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
-	if ref != "5.5" || err != nil {
-		t.Errorf("got %q, %v", ref, err)
+	for _, answer := range []string{`,"message":{"ts":"5.5","thread_ts":"1.1","blocks":[{"type":"section","text":[]}],"attachments":"?"}`, `,"message":"?"`, ""} {
+		api, _ := answers(t, known, `{"ok":true,"channel":"C1","ts":"5.5"`+answer+`}`)
+		a := newAdapter(t, Config{APIURL: api})
+		ctx := t.Context()
+		if err := a.introduce(ctx); err != nil {
+			t.Fatal(err)
+		}
+		ref, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
+		if ref != "5.5" || err != nil {
+			t.Errorf("%s: got %q, %v", answer, ref, err)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 			reply = a.privately("", f.Channel, f.Thread, string(in.User))
 			answer = func(do func(context.Context) string) receipt { return a.answerInDetails(in, shown, do) }
 		}
-	case ok && !in.Container.Ephemeral:
+	default:
 		a.remember(messageAt{at.Channel, string(in.MessageRef())}, string(in.ResponseURL))
 	}
 	if !ok {

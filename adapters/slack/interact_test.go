@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -383,6 +384,25 @@ func TestAFormOfAnotherWorkspaceDecidesNothing(t *testing.T) {
 	}
 	if len(l.decided) != 0 {
 		t.Error("it was decided")
+	}
+}
+
+// Neither do details that are nobody's.
+func TestAClickInDetailsOfAnotherWorkspaceDecidesNothing(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	for i, meta := range []string{"", "{", blocks.Form{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, Token: "tok", Choice: chat.ViewDetail}.Metadata()} {
+		payload, _ := json.Marshal(map[string]any{
+			"type": "block_actions", "api_app_id": "A0FAKE", "team": map[string]any{"id": "T1"}, "user": map[string]any{"id": "UANA"}, "trigger_id": fmt.Sprint("t", i),
+			"container": map[string]any{"type": "view", "view_id": "V1"}, "view": map[string]any{"id": "V1", "type": "modal", "private_metadata": meta},
+			"actions": []any{map[string]any{"type": "button", "action_id": "nod:allow_once:1", "block_id": "b", "value": "tok", "action_ts": "1.2"}},
+		})
+		in, err := inbound.DecodeInteraction(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sc.a.serve(sc.ctx, in); err != nil || len(sc.ledger.asked()) > 0 || len(sc.ledger.decided) > 0 {
+			t.Errorf("%q: %v, taken %+v, decided %+v", meta, err, sc.ledger.asked(), sc.ledger.decided)
+		}
 	}
 }
 

@@ -191,7 +191,7 @@ func (a *Adapter) seek(ctx context.Context, p blocks.Place, key chat.PostKey, bo
 	v := url.Values{"channel": {p.Channel}, "ts": {p.Thread}, "limit": {strconv.Itoa(seekPage)}, bound: {at}, "inclusive": {"1"}}
 	for range pages {
 		ts, next, err := a.findOnPage(ctx, calls.Replies, p.Team, v, key)
-		if ts != "" || err != nil || next == "" {
+		if next == "" {
 			return ts, err == nil, err
 		}
 		v.Set("cursor", next)

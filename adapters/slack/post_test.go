@@ -322,7 +322,7 @@ func TestSeekWithoutScope(t *testing.T) {
 func TestSeekKnowsItsOwn(t *testing.T) {
 	for by, ours := range map[string]bool{`"bot_id":"BBOT"`: true, `"user":"UBOT"`: true, `"bot_id":"BEVIL","user":"UEVIL"`: false, `"text":"x"`: false} {
 		for name, self := range map[string]inbound.Self{"named": testSelf, "not named": {Team: "T1"}} {
-			api, _ := answers(t, `{"ok":true,"messages":[{"ts":"5.5",`+by+`,"metadata":{"event_payload":{"key":"key"}}}]}`)
+			api, _ := answers(t, `{"ok":true,"messages":[{"ts":"5.5",`+by+`,"metadata":{"event_payload":{"key":"key"}}}]}`, `{"ok":true}`) // which the old part of the thread does not hold
 			a := newAdapter(t, Config{APIURL: api})
 			a.self = self
 			close(a.introduced)
