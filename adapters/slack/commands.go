@@ -107,11 +107,8 @@ func (a *Adapter) slashPending(ctx context.Context, c inbound.SlashCommand) (str
 	all := ""
 	for i, s := range sessions {
 		lines := ""
-		p, ok := blocks.PlaceOf(s.Chat)
+		p, _ := blocks.PlaceOf(s.Chat)
 		for _, call := range turn.OpenAsks(s) {
-			if !ok {
-				break
-			}
 			link := a.permalink(p, cmp.Or(s.Turn.Shown, chat.MessageRef(p.Thread)))
 			label := strings.ReplaceAll(surface.AskLine(call), "|", "¦")
 			lines += "• <" + link + "|" + blocks.Escape(label) + ">"

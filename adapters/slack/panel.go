@@ -42,10 +42,10 @@ func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.E
 
 // LinkTo is the address of a message or a thread of this workspace; empty for any other.
 func (a *Adapter) LinkTo(l render.ChatLink) string {
-	id, err := chat.ParseID(l.Chat)
+	id, _ := chat.ParseID(l.Chat)
 	p, ok := blocks.PlaceOf(id)
 	to := cmp.Or(l.Message, p.Thread)
-	if a = a.known(p.Team); err != nil || !ok || a == nil || !isClosed(a.introduced) || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
+	if a = a.known(p.Team); !ok || a == nil || !isClosed(a.introduced) || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
 		return ""
 	}
 	return a.permalink(p, chat.MessageRef(to))
