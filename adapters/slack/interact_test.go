@@ -406,6 +406,39 @@ func TestAClickInDetailsOfAnotherWorkspaceDecidesNothing(t *testing.T) {
 	}
 }
 
+// A form that comes twice from the same person is done; that somebody else was first, or that it was decided otherwise, they have to read.
+func TestAFormAboutWhatWasDecidedBefore(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	ben := userOf("T1", "UBEN")
+	submit := func(name string, choice chat.Choice, callback, want string) {
+		t.Helper()
+		meta := blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}, Token: "tok", Choice: choice}.Metadata()
+		in, err := inbound.DecodeInteraction([]byte(fmt.Sprintf(`{"type":"view_submission","api_app_id":"A0FAKE","team":{"id":"T1"},"user":{"id":"UANA"},"trigger_id":%q,
+			"view":{"id":"V1","callback_id":%q,"private_metadata":%q}}`, name, callback, meta)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := sc.a.serve(sc.ctx, in); err != nil || !strings.Contains(jsonOf(r.body), want) {
+			t.Errorf("%s: answered %s, %v; want %s", name, jsonOf(r.body), err, want)
+		}
+	}
+	for name, x := range map[string]struct {
+		no   decision.Refusal
+		want string
+	}{
+		"the same again":       {decision.Refusal{Code: decision.RefusedDecided, By: ana, Choice: chat.Deny}, `"clear"`},
+		"somebody else did":    {decision.Refusal{Code: decision.RefusedDecided, By: ben, Choice: chat.Deny}, "Too late."},
+		"they did otherwise":   {decision.Refusal{Code: decision.RefusedDecided, By: ana, Choice: chat.AllowOnce}, "Too late."},
+		"it is another reason": {decision.Refusal{Code: decision.RefusedArguments, By: ana, Choice: chat.Deny}, "Too late."},
+	} {
+		x.no.Say = "Too late."
+		sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return &x.no } })
+		submit(name, chat.DenyReason, blocks.CallbackDeny, x.want)
+	}
+	sc.ledger.set(func() { sc.ledger.unread = errDown })
+	submit("the chat cannot be read", chat.Answer, blocks.CallbackAnswer, "not recorded, try again")
+}
+
 func TestAnAnswerToAFormIsSmall(t *testing.T) {
 	l := newLedger()
 	l.refuse = func(chat.Clicked) error { return &decision.Refusal{Say: strings.Repeat("é", 50_000)} }
