@@ -194,8 +194,8 @@ func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
 	}
 }
 
-// home is the adapter of a workspace, once that knows who it is, for whoever wants something of it: this one, except where it hears for several. Each method that the
-// engine calls about a chat or a person begins with it, or with known.
+// home is the adapter of a workspace, once that knows who it is, for whoever wants something of it: this one, except where it hears for
+// several. Each method that the engine calls about a chat or a person begins with it, or with known.
 func (a *Adapter) home(ctx context.Context, team string) (*Adapter, error) {
 	if a.several != nil && team != "" {
 		var err error
