@@ -45,12 +45,9 @@ func (r *bufferedPipe) pump() {
 func (r *bufferedPipe) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil {
-		return 0, r.err
-	}
 	r.buf = append(r.buf, b...)
 	r.more.Signal()
-	return len(b), nil
+	return len(b), r.err
 }
 
 func (r *bufferedPipe) Close() error {

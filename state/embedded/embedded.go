@@ -99,7 +99,6 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 		o.Log.Warn("state: this machine's clock is behind what is recorded; what is told of times and their ends is late until it has caught up", "by", by)
 	}
 	d.tick()
-	d.expire()
 	if err := begin(d); err != nil {
 		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
@@ -114,8 +113,6 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 func OpenToRead(dir string, o Options) (*Server, error) {
 	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data_dir %s: %w", dir, ErrNothing)
-	} else if err != nil {
-		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	const tries = 5
 	for try := 1; ; try++ {
@@ -166,7 +163,9 @@ func (d *Server) recover(beside bool) error {
 	}
 	d.setClock(at)
 	d.expired, d.ticked = d.last, d.opt.Now()
-	return replay(journalPath(d.dir, d.gen), d.apply, beside, d.opt.Log)
+	err = replay(journalPath(d.dir, d.gen), d.apply, beside, d.opt.Log)
+	d.expire()
+	return err
 }
 
 // Client is a client of the server in this process.
@@ -230,11 +229,7 @@ func (d *Server) heal() error {
 // apply repeats a recorded write, at its time.
 func (d *Server) apply(r record) {
 	d.setClock(r.at)
-	if r.Script.Source == "" {
-		d.expire()
-		return
-	}
-	_, _ = d.Amend(r.Write) // an error then is the same error now
+	_, _ = d.Amend(r.Write) // an error then is the same error now; without a script nothing happens
 }
 
 // Amend runs a script inside the server, without a connection that could fail between journal and memory. By itself it is a write of the
@@ -253,9 +248,6 @@ func (d *Server) Amend(w Write) (any, error) {
 
 // age takes by off what keys have left to live, or gives it back.
 func (d *Server) age(keys []string, by time.Duration) {
-	if by == 0 {
-		return
-	}
 	for _, k := range keys {
 		left := d.mem.TTL(k)
 		switch {
@@ -328,6 +320,7 @@ func (d *Server) Sweep() error {
 // shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old journal goes on, if it can.
 func (d *Server) shorten() error {
 	gen := d.gen + 1
+	d.expire() // what a key has left is counted from the time of the snapshot
 	if err := writeSnapshot(d.dir, gen, d.mem, d.last); err != nil {
 		err = fmt.Errorf("snapshot: %w", err)
 		if d.journal == nil || d.failure != nil {

@@ -28,12 +28,10 @@ import (
 
 const (
 	frameScript = 's' // a script's source
-	frameWrite  = 'w' // one run of a script
+	frameWrite  = 'w' // one run of a script, or time that passed
 	frameSure   = 'S' // the same, on disk before it was answered
-	frameExpire = 'f' // time passed: expire keys
 
 	frameHead = 10
-	frameMax  = 256 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -64,6 +62,9 @@ type journal struct {
 }
 
 func newJournal(dir string, gen uint64, open func(string) (Segment, error)) (*journal, error) {
+	if err := syncDir(dir); err != nil { // the snapshot that it goes on from
+		return nil, err
+	}
 	f, err := open(journalPath(dir, gen))
 	if err != nil {
 		return nil, err
@@ -72,20 +73,17 @@ func newJournal(dir string, gen uint64, open func(string) (Segment, error)) (*jo
 		_ = f.Close()
 		return nil, err
 	}
-	return &journal{file: f, scripts: map[string]bool{}}, nil
+	return &journal{file: f, scripts: map[string]bool{"": true}}, nil
 }
 
 // append writes a record, and syncs one that must survive a power cut. On an error the file is cut back to where it was.
 func (j *journal) append(r record) error {
 	var b []byte
-	if r.Script.Source != "" && !j.scripts[r.Script.SHA] {
+	if !j.scripts[r.Script.SHA] {
 		b = frame(b, frameScript, []byte(r.Script.Source))
 	}
 	kind := byte(frameWrite)
-	switch {
-	case r.Script.Source == "":
-		kind = frameExpire
-	case r.Sure:
+	if r.Sure {
 		kind = frameSure
 	}
 	b = frame(b, kind, r.encode())
@@ -97,15 +95,13 @@ func (j *journal) append(r record) error {
 		return errors.Join(err, j.file.Truncate(j.size))
 	}
 	j.size += int64(len(b))
-	if r.Script.Source != "" {
-		j.scripts[r.Script.SHA] = true
-	}
+	j.scripts[r.Script.SHA] = true
 	return nil
 }
 
 func frame(b []byte, kind byte, payload []byte) []byte {
 	b = append(b, 'N', kind)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(payload))) //nolint:gosec // see frameMax
+	b = binary.BigEndian.AppendUint32(b, uint32(len(payload))) //nolint:gosec // state's limits are far below
 	b = binary.BigEndian.AppendUint32(b, frameSum(kind, payload))
 	return append(b, payload...)
 }
@@ -135,36 +131,27 @@ var errRecord = errors.New("a record in it is not readable")
 func decodeRecord(b []byte) (r record, err error) {
 	rd := bytes.NewReader(b)
 	ms, err := binary.ReadVarint(rd)
-	if err != nil {
-		return r, errRecord
-	}
 	r.at = time.UnixMilli(ms).UTC()
-	str := func() (string, error) {
-		n, err := binary.ReadUvarint(rd)
-		if err != nil || n > uint64(rd.Len()) { //nolint:gosec // a length
-			return "", errRecord
+	number := func() uint64 { // of what takes a byte each at least
+		n, bad := binary.ReadUvarint(rd)
+		if bad != nil || n > uint64(rd.Len()) { //nolint:gosec // a length
+			err = errRecord
+			return 0
 		}
-		s := make([]byte, n)
+		return n
+	}
+	str := func() string {
+		s := make([]byte, number())
 		_, _ = rd.Read(s)
-		return string(s), nil
+		return string(s)
 	}
-	if r.Script.SHA, err = str(); err != nil {
-		return r, err
-	}
+	r.Script.SHA = str()
 	for _, list := range []*[]string{&r.Keys, &r.Args} {
-		n, err := binary.ReadUvarint(rd)
-		if err != nil || n > uint64(rd.Len()) { //nolint:gosec // every string takes a byte at least
-			return r, errRecord
-		}
-		for range n {
-			s, err := str()
-			if err != nil {
-				return r, err
-			}
-			*list = append(*list, s)
+		for range number() {
+			*list = append(*list, str())
 		}
 	}
-	return r, nil
+	return r, err
 }
 
 // replay gives every record to apply, in order. A tail that was being written when the process died is left
@@ -187,11 +174,8 @@ func replayFrames(path string, b []byte, apply func(record), beside bool, log *s
 	for at < len(b) {
 		kind, payload, ok := readFrame(b[at:])
 		if !ok {
-			unsure := at+1 < len(b) && slices.Contains([]byte{frameScript, frameWrite, frameExpire}, b[at+1]) // else it may have been a synced one itself
+			unsure := at+1 < len(b) && slices.Contains([]byte{frameScript, frameWrite}, b[at+1]) // else it may have been a synced one itself
 			for i := at + 1; i < len(b); i++ {
-				if b[i] != 'N' {
-					continue
-				}
 				if kind, _, ok := readFrame(b[i:]); ok && (kind == frameSure || !unsure) {
 					return fmt.Errorf("%s is damaged at byte %d, where a decision or a start was recorded, or before one; restore it from a backup, or move the directory away to begin anew", path, at)
 				}
@@ -256,7 +240,7 @@ func readFrame(b []byte) (kind byte, payload []byte, ok bool) {
 	}
 	kind = b[1]
 	n := binary.BigEndian.Uint32(b[2:6])
-	if n > frameMax || int(n) > len(b)-frameHead {
+	if uint64(n) > uint64(len(b)-frameHead) {
 		return 0, nil, false
 	}
 	payload = b[frameHead : frameHead+int(n)]
@@ -274,11 +258,7 @@ func snapshotPath(dir string, gen uint64) string {
 // latest is the generation to start from: that of the newest snapshot, or 0 in a new directory. A journal without
 // the snapshot that it goes on from is refused: to start without it would forget everything.
 func latest(dir string) (uint64, error) {
-	snapshots, err := generations(dir, "snapshot.")
-	if err != nil {
-		return 0, err
-	}
-	journals, err := generations(dir, "journal.")
+	snapshots, journals, err := generations(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -289,30 +269,28 @@ func latest(dir string) (uint64, error) {
 	return gen, nil
 }
 
-func generations(dir, name string) ([]uint64, error) {
+func generations(dir string) (snapshots, journals []uint64, err error) {
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []uint64
 	for _, f := range files {
-		if n, ok := strings.CutPrefix(f.Name(), name); ok {
-			if gen, err := strconv.ParseUint(n, 10, 64); err == nil {
-				out = append(out, gen)
-			}
+		name, n, _ := strings.Cut(f.Name(), ".")
+		gen, bad := strconv.ParseUint(n, 10, 64)
+		switch {
+		case bad != nil:
+		case name == "snapshot":
+			snapshots = append(snapshots, gen)
+		case name == "journal":
+			journals = append(journals, gen)
 		}
 	}
-	return out, nil
+	return snapshots, journals, err
 }
 
 // removeOlder drops what a newer snapshot made needless. What it cannot remove does no harm.
 func removeOlder(dir string, gen uint64) {
-	for name, path := range map[string]func(string, uint64) string{"snapshot.": snapshotPath, "journal.": journalPath} {
-		gens, _ := generations(dir, name)
-		for _, g := range gens {
-			if g < gen {
-				_ = os.Remove(path(dir, g))
-			}
+	snapshots, journals, _ := generations(dir)
+	for _, g := range append(snapshots, journals...) {
+		if g < gen {
+			_, _ = os.Remove(snapshotPath(dir, g)), os.Remove(journalPath(dir, g))
 		}
 	}
 }

@@ -31,8 +31,8 @@ func lockFile(path string) (*os.File, error) {
 func create(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|os.O_CREATE|unix.O_NOFOLLOW, 0o600) //nolint:gosec // our own directory
 	var dir unix.Stat_t
-	if err == nil && os.Geteuid() == 0 && unix.Stat(filepath.Dir(path), &dir) == nil {
-		_ = f.Chown(int(dir.Uid), int(dir.Gid)) // a root that may not do this does without
+	if unix.Stat(filepath.Dir(path), &dir) == nil {
+		_ = f.Chown(int(dir.Uid), int(dir.Gid)) // who may not do this does without
 	}
 	return f, err
 }
