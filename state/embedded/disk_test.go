@@ -146,7 +146,19 @@ func TestWhereNoStoreCanBe(t *testing.T) {
 	if err := errors.Join(os.Symlink("nowhere/at/all", link), os.Remove(filepath.Join(dir, "lock")), os.Mkdir(filepath.Join(dir, "lock"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for at, want := range map[string]string{link: "file exists", dir: "is a directory"} {
+	left := t.TempDir()
+	if err := os.Mkdir(snapshotPath(left, 1)+".tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, left) // it can be read
+	if _, err := d.Write(Write{Script: set, Keys: []string{"k"}, Args: []string{"1"}}); err == nil || !strings.Contains(err.Error(), "nothing is accepted") {
+		t.Errorf("no snapshot at the start: %v", err)
+	}
+	gone := t.TempDir()
+	if err := os.Symlink("nowhere", snapshotPath(gone, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{gone: "no such file", link: "file exists", dir: "is a directory"} {
 		if _, err := Open(at, options(), nothing); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", at, err)
 		}
@@ -268,9 +280,14 @@ func TestAFullDisk(t *testing.T) {
 				}
 				now = now.Add(healApart)
 			}
+			now = now.Add(-healApart / 2)
 			if err := os.Remove(snapshotPath(dir, d.gen+1) + ".tmp"); err != nil {
 				t.Fatal(err)
 			}
+			if err := take(d); err == nil {
+				t.Error("everything is written at each try, not at each second")
+			}
+			now = now.Add(healApart)
 			if err := take(d); err != nil || d.Ready() != nil {
 				t.Error(err)
 			}

@@ -273,12 +273,11 @@ func generations(dir string) (snapshots, journals []uint64, err error) {
 	files, err := os.ReadDir(dir)
 	for _, f := range files {
 		name, n, _ := strings.Cut(f.Name(), ".")
-		gen, bad := strconv.ParseUint(n, 10, 64)
-		switch {
-		case bad != nil:
-		case name == "snapshot":
+		gen, _ := strconv.ParseUint(n, 10, 64) // 0 of what is no number: nothing comes of that
+		switch name {
+		case "snapshot":
 			snapshots = append(snapshots, gen)
-		case name == "journal":
+		case "journal":
 			journals = append(journals, gen)
 		}
 	}

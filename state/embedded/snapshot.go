@@ -132,7 +132,7 @@ func restore(mem *miniredis.Miniredis, s Key) (err error) {
 	case s.Type == "hash" && len(v)%2 == 0:
 		mem.HSet(k, v...)
 	case s.Type == "zset" && len(v) == len(s.Score):
-		for i := 0; i < len(v) && err == nil; i++ {
+		for i := range v {
 			_, err = mem.ZAdd(k, s.Score[i], v[i])
 		}
 	default:
