@@ -399,3 +399,36 @@ func TestAKeyEndsAfterAStop(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A snapshot holds everything, so one that fails is not tried again at each write.
+func TestAFailedSnapshotIsTriedOnceASecond(t *testing.T) {
+	dir, o, now, room := t.TempDir(), options(), time.Now(), 1<<20
+	o.Now = func() time.Time { return now }
+	o.OpenJournal = func(path string) (Segment, error) {
+		f, err := OpenSegment(path)
+		return badDisk{f, &room}, err
+	}
+	d, err := Open(dir, o, nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = d.Close(), d.Release() })
+	tmp := snapshotPath(dir, d.gen+1) + ".tmp"
+	for _, step := range []struct {
+		room  int
+		stuck bool
+		after time.Duration
+		taken bool
+	}{{5, false, 0, false}, {1 << 20, true, healApart, false}, {1 << 20, false, 0, false}, {1 << 20, false, healApart, true}} {
+		room, now = step.room, now.Add(step.after)
+		_ = os.Remove(tmp)
+		if step.stuck {
+			if err := os.Mkdir(tmp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := d.Write(Write{Script: set, Keys: []string{"k"}, Args: []string{"1"}}); (err == nil) != step.taken {
+			t.Errorf("%+v: %v", step, err)
+		}
+	}
+}
