@@ -83,7 +83,7 @@ func readContent(c object) (string, bool) {
 		if len(blob) > 0 && err == nil && utf8.Valid(blob) && strings.HasPrefix(http.DetectContentType(blob), "text/") {
 			body = string(blob) // some servers send every file as bytes
 		}
-		if body != "" || !absent(res["text"]) {
+		if body != "" {
 			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), text.Number(len(body)), body), true
 		}
 		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), text.Number(decoded(stringOf(res["blob"])))), false
@@ -117,10 +117,7 @@ func readPicture(c object) *turn.Picture {
 
 // dataless is JSON with images and other data in it described, as readContent describes them.
 func dataless(raw json.RawMessage) json.RawMessage {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return raw
-	}
+	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(raw)) // it was JSON before
 	clean, found := described(doc, "data", "")
 	if !found {
 		return raw // in the server's own writing
@@ -128,9 +125,7 @@ func dataless(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // what stands there is for reading
-	if e.Encode(clean) != nil {
-		return raw
-	}
+	_ = e.Encode(clean) // into memory
 	return bytes.TrimSpace(b.Bytes())
 }
 
@@ -139,8 +134,9 @@ func described(v any, kind, mime string) (_ any, found bool) {
 	switch v := v.(type) {
 	case string:
 		body := v
-		if head, data, ok := strings.Cut(v, ";base64,"); ok && strings.HasPrefix(head, "data:") {
-			mime, body = strings.TrimPrefix(head, "data:"), data
+		head, data, _ := strings.Cut(v, ";base64,")
+		if said, ok := strings.CutPrefix(head, "data:"); ok {
+			mime, body = said, data
 		}
 		if len(body) < leastData || strings.Trim(strings.TrimRight(body, "="), base64Letters) != "" {
 			return v, false
@@ -170,17 +166,14 @@ const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 // repeated reports whether a text says the same as the structured content, or as the one result wrapped in it: most servers give both.
 func repeated(structured json.RawMessage, texts []string) bool {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
-	if err != nil {
-		return false
-	}
+	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(structured)) // it was JSON before
 	same := []any{doc}
-	if m, ok := doc.(map[string]any); ok && len(m) == 1 && m["result"] != nil {
+	if m, _ := doc.(map[string]any); len(m) == 1 && m["result"] != nil {
 		same = append(same, m["result"])
 	}
 	return slices.ContainsFunc(texts, func(t string) bool {
-		read, err := jsonschema.UnmarshalJSON(strings.NewReader(t))
-		return slices.ContainsFunc(same, func(v any) bool { return v == any(t) || err == nil && reflect.DeepEqual(v, read) })
+		read, _ := jsonschema.UnmarshalJSON(strings.NewReader(t)) // nil, as none of them is: not JSON
+		return slices.ContainsFunc(same, func(v any) bool { return v == any(t) || reflect.DeepEqual(v, read) })
 	})
 }
 

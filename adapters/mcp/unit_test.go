@@ -134,15 +134,19 @@ func TestResults(t *testing.T) {
 		`{"content":[{"type":"text","text":"a b"}],"structuredContent":{"result":"a b"}}`:                                {Text: "a b", Structured: json.RawMessage(`{"result":"a b"}`)},
 		`{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":{"result":[1,2]}}`:                              {Text: "[1,2]", Structured: json.RawMessage(`{"result":[1,2]}`)},
 		`{"content":[{"type":"text","text":"12 items"}],"structuredContent":{"n":1}}`:                                    {Text: "12 items\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		`{"content":[{"type":"text","text":"null"}],"structuredContent":{"n":1}}`:                                        {Text: "null\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		`{"content":[{"type":"text","text":"a"}],"structuredContent":{"result":"a","more":1}}`:                           {Text: "a\n{\"result\":\"a\",\"more\":1}", Structured: json.RawMessage(`{"result":"a","more":1}`)}, // in the server's order
 		// Data is described wherever it stands.
-		`{"content":[],"structuredContent":{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}}`: {
-			Text:       `{"content":[{"data":"[image image/jpeg, 1,500 bytes]","mimeType":"image/jpeg","type":"image"}],"key":"` + data[:100] + `","more":"[data audio/ogg, 1,500 bytes]","other":"<` + data[:600] + `"}`,
-			Structured: json.RawMessage(`{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}`)},
+		`{"content":[],"structuredContent":{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"},{"type":"audio","data":"` + data + `"},7],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"see;base64,` + data[:600] + `"}}`: {
+			Text:       `{"content":[{"data":"[image image/jpeg, 1,500 bytes]","mimeType":"image/jpeg","type":"image"},{"data":"[audio, 1,500 bytes]","type":"audio"},7],"key":"` + data[:100] + `","more":"[data audio/ogg, 1,500 bytes]","other":"see;base64,` + data[:600] + `"}`,
+			Structured: json.RawMessage(`{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"},{"type":"audio","data":"` + data + `"},7],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"see;base64,` + data[:600] + `"}`)},
 		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`:    {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
 		`{"content":[{"type":"resource_link","uri":"x:y","name":"n","description":"How to\nbegin"}]}`:        {Text: "[link n x:y, of unknown type] How to begin"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                           {Text: "[resource x:y of unknown type, 2 bytes]"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","mimeType":"text/csv","blob":"YSzDpAo="}}]}`: {Text: "[resource x:y text/csv, 5 bytes]\na,ä\n"},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"Y2Fm6Q=="}}]}`:                       {Text: "[resource x:y of unknown type, 4 bytes]"},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","text":"a"}}]}`:                              {Text: "[resource x:y of unknown type, 1 bytes]\na"},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"YWJj*Rlc"}}]}`:                       {Text: "[resource x:y of unknown type, 6 bytes]"}, // no part of it is shown as the whole
 		`{"content":[{"type":"resource","resource":{"uri":"x:y"}}]}`:                                         {Text: "[resource x:y of unknown type, 0 bytes]"},
 		`{"content":[7]}`: {Text: "[unreadable content]"},
 	} {
@@ -160,13 +164,16 @@ func TestResults(t *testing.T) {
 	}
 	// As read_media_file of the reference server answers: the model gets the placeholder, not the picture.
 	photo := strings.Repeat("QUJD", 100_000)
-	r = readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}],"structuredContent":{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}]}}`), "")
-	if r.Text != "[image image/jpeg, 300,000 bytes]\n"+`{"content":[{"data":"[image image/jpeg, 300,000 bytes]","mimeType":"image/jpeg","type":"image"}]}` {
+	r = readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}],"structuredContent":{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"},7]}}`), "")
+	if r.Text != "[image image/jpeg, 300,000 bytes]\n"+`{"content":[{"data":"[image image/jpeg, 300,000 bytes]","mimeType":"image/jpeg","type":"image"},7]}` {
 		t.Errorf("%d bytes for the model: %.300s", len(r.Text), r.Text)
 	}
 	// A picture is one by its bytes.
 	for data, kind := range map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "GIF89a": "image/gif", "<svg xmlns='http://www.w3.org/2000/svg'/>": "", "%PDF-1.4": "", "<html>": "", "": ""} {
 		encoded := base64.StdEncoding.EncodeToString([]byte(data))
+		if r := readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+encoded+`*"}]}`), ""); r.Pictures != nil {
+			t.Errorf("a broken %q is shown", data)
+		}
 		for _, item := range []string{`"type":"image","data":"` + encoded + `","mimeType":"image/svg+xml"`, `"type":"resource","resource":{"blob":"` + encoded + `"}`} {
 			r := readResult(json.RawMessage(`{"content":[{`+item+`}]}`), "")
 			if kind == "" && r.Pictures != nil || kind != "" && (len(r.Pictures) != 1 || r.Pictures[0].Type != kind || string(r.Pictures[0].Data) != data) {
