@@ -9,10 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/mcp/oneline"
-	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent/form"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/text"
@@ -58,9 +56,6 @@ type object = map[string]json.RawMessage
 // readForm makes the fields of a form from the schema that a server sent: required ones in the order that it lists them, then the others by
 // name, because the order of properties does not survive mcp-go. The error says why there is no form.
 func readForm(requested json.RawMessage) ([]turn.FormField, error) {
-	if len(requested) > schema.MaxBytes {
-		return nil, fmt.Errorf("its schema has more than %s bytes", text.Number(schema.MaxBytes))
-	}
 	root, err := only("the schema", requested, formWords)
 	if err != nil {
 		return nil, err
@@ -79,17 +74,11 @@ func readForm(requested json.RawMessage) ([]turn.FormField, error) {
 	if len(properties) > maxFields {
 		return nil, fmt.Errorf("it has more than %d fields", maxFields)
 	}
-	var names []string
-	for _, name := range append(required, sorted(properties)...) {
-		if _, there := properties[name]; !there {
-			return nil, errors.New("it requires a field that it does not have")
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
 	var fields []turn.FormField
-	for _, name := range names {
+	for _, name := range append(required, sorted(properties)...) {
+		if slices.ContainsFunc(fields, func(f turn.FormField) bool { return f.Name == name }) {
+			continue
+		}
 		f, err := readField(name, properties[name])
 		if err != nil {
 			return nil, err
@@ -111,7 +100,7 @@ func decode(raw json.RawMessage, to any) error {
 // only decodes an object with no other members than those known.
 func only(what string, raw json.RawMessage, known map[string]bool) (object, error) {
 	var o object
-	if json.Unmarshal(raw, &o) != nil || o == nil {
+	if _ = json.Unmarshal(raw, &o); o == nil {
 		return nil, fmt.Errorf("%s is not an object", what)
 	}
 	for _, key := range sorted(o) {
@@ -135,7 +124,7 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 	kind := stringOf(o["type"])
 	known := fieldWords[kind]
 	if known == nil {
-		return turn.FormField{}, fmt.Errorf("the field %q is of a type that the forms of MCP do not have", name)
+		return turn.FormField{}, fmt.Errorf("the field %q is not there, or of a type that the forms of MCP do not have", name)
 	}
 	what := fmt.Sprintf("the field %q", name)
 	if _, err := only(what, raw, known); err != nil {
@@ -197,14 +186,15 @@ func readText(f *turn.FormField, o object) (err error) {
 
 // readMany reads a choice of several.
 func readMany(f *turn.FormField, o object) error {
-	items, err := only("what it lists", o["items"], itemWords)
-	if err != nil || !absent(items["type"]) && stringOf(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
+	items, _ := only("what it lists", o["items"], itemWords) // nil: there are no options in it
+	if !absent(items["type"]) && stringOf(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
 		return errors.New("is a list of what the forms of MCP do not have")
 	}
 	choices := items["anyOf"]
 	if choices == nil {
 		choices = items["oneOf"]
 	}
+	var err error
 	if f.Options, f.Labels, err = options(items["enum"], items["enumNames"], choices); err != nil {
 		return err
 	}
@@ -248,10 +238,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 			return nil, nil, errors.New("has no options")
 		}
 		for _, raw := range list {
-			o, err := only("an option", raw, choiceWords)
-			if err != nil {
-				return nil, nil, errors.New("has an option that is no titled text")
-			}
+			o, _ := only("an option", raw, choiceWords) // nil: it is empty, as seen below
 			values, labels = append(values, stringOf(o["const"])), append(labels, stringOf(o["title"]))
 		}
 	}
@@ -275,7 +262,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 // exact tells a text that is what it looks like, in one line, and comes back from any form as it was.
 func exact(s string) bool {
 	_, hidden := text.Visible(s)
-	return s != "" && len(s) <= maxFieldName && utf8.ValidString(s) && hidden == 0 && s == strings.Join(strings.Fields(s), " ")
+	return s != "" && len(s) <= maxFieldName && hidden == 0 && s == strings.Join(strings.Fields(s), " ")
 }
 
 // bounds reads a least and a most that something can be within.
@@ -291,9 +278,6 @@ func bounds(least, most json.RawMessage) (lo, hi *float64, err error) {
 
 // proposed is a field's default as a form shows it. One that the field itself would not take is none.
 func proposed(f turn.FormField, raw json.RawMessage) string {
-	if absent(raw) {
-		return ""
-	}
 	var list []string
 	shown := stringOf(raw)
 	switch {
@@ -304,7 +288,7 @@ func proposed(f turn.FormField, raw json.RawMessage) string {
 	case f.Type != "string":
 		shown = string(bytes.TrimSpace(raw))
 	}
-	if _, hidden := text.Visible(shown); hidden > 0 && !f.Many || len(shown) > maxDefault {
+	if _, hidden := text.Visible(shown); hidden > 0 || len(shown) > maxDefault {
 		return ""
 	}
 	if _, err := form.Content(turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {

@@ -22,6 +22,7 @@ func TestEveryKindOfField(t *testing.T) {
 		{`{"type":"string"}`, turn.FormField{Type: "string"}},
 		{`{"type":"string","title":"Your  name","description":"As on\nthe badge","minLength":2,"maxLength":50,"default":"Ana","pattern":"^A"}`,
 			turn.FormField{Type: "string", Title: "Your name", Description: "As on the badge", Min: num(2), Max: num(50), Default: "Ana"}},
+		{`{"type":"string","default":"gpj.\u202eexe"}`, turn.FormField{Type: "string"}},
 		{`{"type":"string","format":"email","default":"nobody"}`, turn.FormField{Type: "string", Format: "email"}},
 		{`{"type":"string","format":"uri"}`, turn.FormField{Type: "string", Format: "uri"}},
 		{`{"type":"string","format":"date","default":"2026-11-21"}`, turn.FormField{Type: "string", Format: "date", Default: "2026-11-21"}},
@@ -36,13 +37,14 @@ func TestEveryKindOfField(t *testing.T) {
 		{`{"type":"string","enum":["#f00","#0f0"],"enumNames":["Red","Green"],"default":"blue"}`, turn.FormField{Type: "string", Options: colours, Labels: names}},
 		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`, turn.FormField{Type: "string", Options: colours, Labels: names}},
 		{`{"type":"string","oneOf":[{"const":"#f00"},{"const":"#0f0","title":"Green"}]}`, turn.FormField{Type: "string", Options: colours, Labels: []string{"#f00", "Green"}}},
-		{`{"type":"array","items":{"type":"string","enum":["#f00","#0f0"]},"uniqueItems":true,"default":["#f00","#0f0"]}`,
+		{`{"type":"array","minItems":0,"items":{"type":"string","enum":["#f00","#0f0"]},"uniqueItems":true,"default":["#f00","#0f0"]}`,
 			turn.FormField{Type: "string", Many: true, Options: colours, Default: "#f00\n#0f0"}},
 		{`{"type":"array","minItems":1,"maxItems":2,"description":"Which?","items":{"anyOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}}`,
 			turn.FormField{Type: "string", Many: true, Options: colours, Labels: names, Description: "Which? Choose 1 to 2."}},
+		{`{"type":"array","items":{"oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}}`, turn.FormField{Type: "string", Many: true, Options: colours, Labels: names}},
 		{`{"type":"array","minItems":1,"items":{"type":"string","enum":["#f00","#0f0"]},"default":["blue"]}`,
 			turn.FormField{Type: "string", Many: true, Options: colours, Description: "Choose at least 1."}},
-		{`{"type":"array","maxItems":1,"items":{"type":"string","enum":["#f00","#0f0"]},"default":"#f00"}`,
+		{`{"type":"array","minItems":0,"maxItems":1,"items":{"type":"string","enum":["#f00","#0f0"]},"default":"#f00"}`,
 			turn.FormField{Type: "string", Many: true, Options: colours, Description: "Choose at most 1."}},
 		{`{"anyOf":[{"type":"integer","maximum":3},{"type":"null"}],"default":null,"title":"Days"}`, turn.FormField{Type: "integer", Max: num(3), Title: "Days"}},
 	}
@@ -66,7 +68,7 @@ func TestEveryKindOfField(t *testing.T) {
 func TestTheWordsOfAForm(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
 	raw, err := json.Marshal(map[string]any{"message": "Line one\nline two " + long, "requestedSchema": map[string]any{
-		"type": "object", "required": []string{"z", "b"}, "properties": map[string]any{
+		"required": []string{"z", "b"}, "properties": map[string]any{
 			"a": map[string]string{"type": "string", "title": long, "description": "\u202e" + long, "default": long},
 			"b": map[string]string{"type": "string"}, "z": map[string]string{"type": "string"}, "c": map[string]string{"type": "string"}}}})
 	if err != nil {

@@ -125,7 +125,7 @@ func dataless(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // what stands there is for reading
-	_ = e.Encode(clean) // into memory
+	_ = e.Encode(clean)    // into memory
 	return bytes.TrimSpace(b.Bytes())
 }
 
