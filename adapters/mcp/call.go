@@ -102,7 +102,7 @@ func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessag
 			}
 			result, err := s.outcome(ctx, sent, c, tr.read(), t.spec.Tool.Name, err)
 			over(err == nil || errors.Is(err, agent.ErrNotRun))
-			if err == nil && result.IsError {
+			if result.IsError {
 				result.Text += c.openFirst(r, tr.read().refused)
 			}
 			return result, err
@@ -138,20 +138,20 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, n notes, name strin
 
 // unsent is the error of a call that the server certainly did not get, or nil.
 func (s *server) unsent(ctx context.Context, c *conn, n notes, name string, err error) error {
-	overHTTP := c.http != nil
+	unsent := c.http != nil && !n.reached
 	switch {
 	case n.calls > 1: // it got the call before, and asked back
 		return nil
-	case errors.Is(err, child.ErrUnsent), errors.Is(err, errClosed):
+	case errors.Is(err, child.ErrUnsent):
 		return notRun(name, ": the %s server did not take the request.", s.name)
-	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!n.reached || n.stale):
+	case n.stale, unsent && errors.Is(err, transport.ErrSessionTerminated):
 		return &callError{fmt.Sprintf("%s was not run: the %s server ended the session.", name, s.name), errStale}
-	case overHTTP && !n.reached && ctx.Err() != nil: // which says nothing of the server
+	case unsent && ctx.Err() != nil: // which says nothing of the server
 		return notRun(name, ": it was cancelled before the %s server got it.", s.name)
-	case overHTTP && !n.reached:
+	case unsent:
 		s.lose(c, err)
-		return notRun(name, ": the %s server cannot be reached%s.", s.name, inBrackets(why(err, s.cfg)))
-	case overHTTP && n.untaken:
+		return notRun(name, ": the %s server cannot be reached (%s).", s.name, cmp.Or(why(err, s.cfg), "the connection was lost"))
+	case n.untaken:
 		return notRun(name, ": the %s server refused the request (%d %s).", s.name, n.status, http.StatusText(n.status))
 	}
 	return nil
@@ -178,13 +178,6 @@ func (s *server) unknown(ctx, sent context.Context, c *conn, n notes, name strin
 		c.toolsChanged() // whether it still knows us, and where it is, shows when the tools are read again: no call is risked for that
 	}
 	return fmt.Sprintf("The %s server answered %d %s.", s.name, n.status, http.StatusText(n.status)), nil
-}
-
-func inBrackets(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + s + ")"
 }
 
 // The limits on what one call's server may ask of people.
@@ -274,11 +267,9 @@ func (c *conn) asker() (r *run, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case len(c.runs) == 0:
-		return nil, ""
 	case len(c.runs) > 1:
 		return nil, "several calls run on this connection, and the request does not say which it is about"
-	case !c.abandoned.IsZero() && time.Since(c.abandoned) < abandonedFor:
+	case time.Since(c.abandoned) < abandonedFor:
 		return nil, "a call that was given up may still run, and the request does not say which it is about"
 	}
 	for _, r = range c.runs {
@@ -314,7 +305,7 @@ func withClock(ctx context.Context, d time.Duration) (_ context.Context, _ *cloc
 func (k *clock) pause() (resume func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.pauses++; k.pauses == 1 && k.timer.Stop() {
+	if k.pauses++; k.timer.Stop() { // else it stands still already, or the time is up
 		k.left -= time.Since(k.since)
 	}
 	return sync.OnceFunc(func() {

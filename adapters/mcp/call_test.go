@@ -45,20 +45,21 @@ func notRunAt(t *testing.T, err error, words ...string) {
 }
 
 func TestATimeoutIsUnknownAndCancelsAtTheServer(t *testing.T) {
-	for _, kind := range []string{kindHTTP, "stateless", kindSSE, kindInProcess} {
+	for _, kind := range []string{kindStdio, kindHTTP, "stateless", kindSSE, kindInProcess} {
 		t.Run(kind, func(t *testing.T) {
 			l := ledger(t)
 			s := mcpserver.New("tools", l)
-			var cfg Server
+			cfg := stdio(l)
 			switch kind {
+			case kindStdio:
 			case kindHTTP:
-				cfg.URL = s.ServeHTTP(t, stateful...).URL
+				cfg = Server{URL: s.ServeHTTP(t, stateful...).URL}
 			case "stateless":
-				cfg.URL = s.ServeHTTP(t).URL
+				cfg = Server{URL: s.ServeHTTP(t).URL}
 			case kindSSE:
-				cfg.URL, cfg.Transport = s.ServeSSE(t).URL, kindSSE
+				cfg = Server{URL: s.ServeSSE(t).URL, Transport: kindSSE}
 			default:
-				cfg.InProcess = s.InProcess
+				cfg = Server{InProcess: s.InProcess}
 			}
 			m := start(t, map[string]Server{"files": cfg})
 			slow, limit, err := spec(t, m, "files", "slow").Tool, 25*time.Millisecond, agent.ErrNotRun
@@ -315,6 +316,12 @@ func TestHTTPOutcomes(t *testing.T) {
 			if strings.Contains(err.Error(), "sekret") {
 				t.Errorf("a secret: %v", err)
 			}
+			srv := m.byName["wiki"]
+			srv.mu.Lock()
+			defer srv.mu.Unlock()
+			if conn := srv.conn; conn != nil && conn.abandoned.IsZero() != c.notRun {
+				t.Error("whether it may still run, so that nobody is asked what may be its question")
+			}
 		})
 	}
 }
@@ -376,6 +383,34 @@ func TestAStaleSessionIsReplacedAndTheCallRunsOnce(t *testing.T) {
 				t.Errorf("%+v; written %d times", r, l.Count("write", "did"))
 			}
 		})
+	}
+	// Another request may have found out before: then the call is not even sent.
+	m, l, sent := staleAnswers(t, 404, noSession)
+	_ = connOf(m).client.Ping(within(t)) //nolint:staticcheck // any request will do
+	if must(t, m, "files", "write", `{"path":"x"}`); l.Count("write", "did") != 1 || sent.Load() != 1 {
+		t.Errorf("written %d times, after %d requests of the old session", l.Count("write", "did"), sent.Load())
+	}
+}
+
+// A server that knows no session of those it gives is not asked for ever.
+func TestACallIsSentAgainOnce(t *testing.T) {
+	h := mcpserver.New("tools", ledger(t)).ServeHTTP(t, stateful...)
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
+	var sent atomic.Int32
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		_, is := idOf(body, "tools/call")
+		if is && sent.Add(1) < 10 {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, noSession)
+		}
+		return is
+	})
+	_, err := m.Call(within(t), tok, nil)
+	if notRunAt(t, err, "write was not run: the files server ended the session."); sent.Load() != 2 {
+		t.Errorf("sent %d times", sent.Load())
 	}
 }
 
@@ -533,6 +568,20 @@ func TestACallIsSentWhereTheServerIs(t *testing.T) {
 	}), "/mcp")
 	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
 	if r := must(t, m, "wiki", "work", `{}`); r.Text != "done" || calls.Load() != 1 {
+		t.Errorf("%+v after %d calls", r, calls.Load())
+	}
+	// Where one went that moves later is asked before the next call.
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/new" {
+			r.URL.Path = "/mcp/"
+			return false
+		}
+		http.Redirect(w, r, "/new", http.StatusPermanentRedirect)
+		return true
+	})
+	_, err := call(t, m, "wiki", "work", `{}`)
+	unknown(t, err, "308")
+	if r := must(t, m, "wiki", "work", `{}`); r.Text != "done" || calls.Load() != 2 {
 		t.Errorf("%+v after %d calls", r, calls.Load())
 	}
 }
@@ -701,7 +750,7 @@ func TestCallsOfClosingServersEnd(t *testing.T) {
 		}
 		select {
 		case err := <-done:
-			unknown(t, err, "not known")
+			unknown(t, err, "The connection to the files server was lost while slow ran", "not known")
 		case <-ctx.Done():
 			t.Fatal("the call hangs")
 		}
@@ -713,7 +762,7 @@ func TestACallGivenUpAtOnceLosesNoServer(t *testing.T) {
 	l := ledger(t)
 	m := start(t, map[string]Server{"files": {URL: mcpserver.New("tools", l).ServeHTTP(t, stateful...).URL, Shared: true}})
 	tok := token(t, spec(t, m, "files", "echo").Tool, `{}`)
-	c := connOf(m)
+	c := standing(t, m)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := m.Call(ctx, tok, nil); !errors.Is(err, agent.ErrNotRun) {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -160,7 +161,8 @@ func (s *server) openChatConn(ctx context.Context, st *chatConn, want permission
 	case ctx.Err() != nil:
 		err = cancelled
 	default:
-		err = notRun(want.Name, ": no session of its own could be had for this chat with the %s server%s.", s.name, inBrackets(why(err, s.cfg)))
+		err = notRun(want.Name, ": no session of its own could be had for this chat with the %s server (%s).", s.name,
+			cmp.Or(why(err, s.cfg), "it did not answer as an MCP server does"))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func modern(t *testing.T, calls *atomic.Int32, seen func(n int, params json.RawM
 			switch rest = answer(n); rest {
 			case "":
 				panic(http.ErrAbortHandler)
-			case "404", "400", "503":
+			case "404", "400", "503", "413":
 				var status int
 				_, _ = fmt.Sscan(rest, &status)
 				w.WriteHeader(status)
@@ -150,6 +150,7 @@ func TestTheOutcomeOfAContinuedCall(t *testing.T) {
 		"asks nothing": {`"result":{"resultType":"input_required","requestState":"s"}`, "nothing that a person could answer. It did not get it, and did not finish."},
 		"broken":       {"", ""},
 		"not found":    {"404", ""},
+		"too large":    {"413", ""},
 		"bad request":  {"400", ""},
 		"overloaded":   {"503", ""},
 	} {
