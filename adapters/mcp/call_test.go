@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -293,7 +294,12 @@ func TestHTTPOutcomes(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, "{")
 		}, false, "broke while work ran"},
-		"cut":          {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, false, "broke while work ran"},
+		"cut": {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, false, "broke while work ran"},
+		"reset": {func(w http.ResponseWriter) {
+			c, _, _ := w.(http.Hijacker).Hijack()
+			_ = c.(*net.TCPConn).SetLinger(0)
+			_ = c.Close()
+		}, false, "broke while work ran"},
 		"empty stream": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }, false, "broke while work ran"},
 		"wrong id": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
@@ -422,6 +428,8 @@ func TestAnAnswerThatMightMeanAStaleSessionIsUnknown(t *testing.T) {
 	}{
 		"400 as some servers do": {400, noSession},
 		"404 of a web server":    {404, "<h1>Not Found</h1>"},
+		"404 of some request":    {404, `{"jsonrpc":"2.0","id":7777,"error":{"code":-32601,"message":"no such tool"}}`},
+		"404 without an error":   {404, `{"jsonrpc":"2.0","id":null,"result":{}}`},
 		"404 of the tool":        {404, `{"error":"no such file"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -447,21 +455,22 @@ func TestABadAnswerLeavesTheConnection(t *testing.T) {
 	m := start(t, map[string]Server{"files": {URL: h.URL}})
 	tool := spec(t, m, "files", "write").Tool
 	srv := m.byName["files"]
-	srv.mu.Lock()
-	c := srv.conn
-	srv.mu.Unlock()
-	for _, status := range []int{400, 404} {
+	c := standing(t, m)
+	for status, says := range map[int]string{400: "400", 404: "404", 0: "broke while write ran"} {
 		h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			if !bytes.Contains(body, []byte(`"tools/call"`)) {
 				return false
 			}
+			if status == 0 {
+				panic(http.ErrAbortHandler)
+			}
 			w.WriteHeader(status)
 			return true
 		})
 		_, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil)
-		unknown(t, err, fmt.Sprint(status))
+		unknown(t, err, says)
 		h.Intercept(nil)
 		if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); err != nil {
 			t.Error(err)

@@ -85,9 +85,7 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	listen := req.Method == http.MethodGet
 	if listen && req.Header.Get("Last-Event-ID") == "" {
-		if err := t.calm(ctx); err != nil {
-			return nil, err
-		}
+		t.calm(ctx)
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
@@ -125,17 +123,14 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // calm waits before a stream of notifications is opened again that never lasts: mcp-go would open it every second for ever, and each time the
 // tools are read again. One goroutine at a time opens it.
-func (t *tripper) calm(ctx context.Context) error {
+func (t *tripper) calm(ctx context.Context) {
 	if time.Since(t.opened) > lasting {
 		t.quick = 0
 	}
 	if t.quick++; t.quick > 1 {
-		if err := backoff.Wait(ctx, listenAgain.After(t.quick-2)); err != nil {
-			return err
-		}
+		_ = backoff.Wait(ctx, listenAgain.After(t.quick-2)) // once it is over nothing is sent
 	}
 	t.opened = time.Now()
-	return nil
 }
 
 type readCloser struct {
@@ -157,9 +152,9 @@ func judge(req *http.Request, resp *http.Response) (stale, untaken bool) {
 	case http.StatusForbidden: // without the challenge it may be a filter that disliked the answer
 		return false, resp.Header.Get("WWW-Authenticate") != ""
 	case http.StatusNotFound:
-		body, err := io.ReadAll(resp.Body)
+		body, _ := io.ReadAll(resp.Body) // what is cut says nothing
 		resp.Body = readCloser{bytes.NewReader(body), resp.Body}
-		if err == nil && req.Header.Get(transport.HeaderKeySessionID) != "" && sessionUnknown(body) {
+		if req.Header.Get(transport.HeaderKeySessionID) != "" && sessionUnknown(body) {
 			return true, false
 		}
 		resp.StatusCode = http.StatusBadRequest // mcp-go takes every 404 for the end of the session, and reads no answer in it

@@ -2,13 +2,17 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/mcp/schema"
@@ -228,6 +232,71 @@ func TestEachStreamThatOpensMayHaveMissedSomething(t *testing.T) {
 		_ = res.Body.Close()
 		if missed != want {
 			t.Errorf("after %d requests something may have been missed %d times", want+1, missed)
+		}
+	}
+}
+
+// A request that reaches nobody says nothing of what was sent before it, and gives a connection up only where its stream was open.
+func TestARequestThatReachesNobody(t *testing.T) {
+	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/event-stream") }), "/")
+	gone := mcpserver.Serve(t, http.NotFoundHandler(), "/")
+	gone.Stop()
+	lost := 0
+	client, next := newHTTPClient(Server{}, func(error) { lost++ }, func() {})
+	defer next.CloseIdleConnections()
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	over, end := context.WithCancel(ctx)
+	end()
+	sent, tr := withTrace(ctx)
+	tr.write(func(n *notes) { n.reached = true })
+	for i, c := range []struct {
+		ctx         context.Context
+		method, url string
+		lost        int
+	}{
+		{ctx, http.MethodGet, gone.URL, 0},
+		{ctx, http.MethodGet, h.URL, 0}, {ctx, http.MethodGet, h.URL, 0}, {ctx, http.MethodGet, h.URL, 0}, {ctx, http.MethodGet, h.URL, 0}, // an answer that goes on is not waited with
+		{ctx, http.MethodPost, gone.URL, 0},
+		{over, http.MethodGet, gone.URL, 0},
+		{sent, http.MethodGet, gone.URL, 1},
+	} {
+		req, err := http.NewRequestWithContext(c.ctx, c.method, c.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Last-Event-ID", "1")
+		res, err := client.Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		if (err == nil) != (c.url == h.URL) || lost != c.lost {
+			t.Errorf("request %d: %v, lost %d times", i, err, lost)
+		}
+	}
+	if !tr.read().reached {
+		t.Error("a call that was sent counts as not sent")
+	}
+}
+
+// Our headers go to no other place, and what was asked there stays what it is.
+func TestWhereARedirectLeads(t *testing.T) {
+	client, _ := newHTTPClient(Server{}, nil, nil)
+	from := httptest.NewRequest(http.MethodPost, "https://wiki.example/mcp", nil)
+	for name, c := range map[string]struct {
+		method, to string
+		hops       int
+		follows    bool
+	}{
+		"another path": {http.MethodPost, "https://wiki.example/mcp/", 1, true},
+		"three hops":   {http.MethodPost, "https://wiki.example/mcp/", 3, true},
+		"a circle":     {http.MethodPost, "https://wiki.example/mcp", 4, false},
+		"another host": {http.MethodPost, "https://wiki.example:444/mcp", 1, false},
+		"in the clear": {http.MethodPost, "http://wiki.example/mcp", 1, false},
+		"as a GET":     {http.MethodGet, "https://wiki.example/mcp/", 1, false},
+	} {
+		if err := client.CheckRedirect(httptest.NewRequest(c.method, c.to, nil), slices.Repeat([]*http.Request{from}, c.hops)); (err == nil) != c.follows {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
