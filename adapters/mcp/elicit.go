@@ -73,23 +73,23 @@ const maxOpenFirst = 3
 // openFirst puts to the person what must be opened before a refused call can work, and says how that ended. The call is not made again by
 // us: the model may, with another approval. It is empty for any other refusal.
 func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
-	if refused == nil || refused.Code != codeOpenFirst || !c.elicits {
+	if refused == nil || refused.Code != codeOpenFirst {
 		return ""
 	}
-	raw, err := json.Marshal(refused.Data)
+	raw, _ := json.Marshal(refused.Data) // what cannot be written names nothing
 	var data struct {
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
-	if err != nil || json.Unmarshal(raw, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxOpenFirst {
+	if json.Unmarshal(raw, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxOpenFirst {
 		return ""
 	}
 	for _, e := range data.Elicitations {
 		w, err := readElicitation(e)
-		if err != nil || w.Kind != turn.ElicitationURL {
+		if w.Kind != turn.ElicitationURL {
 			r.log.Warn("what the server wants opened first was not shown", "why", oneline.Brief(c.clean(cmp.Or(err, errors.New("it is no address")).Error()), 300))
 			return " What it wants opened first cannot be shown."
 		}
-		if f, err := r.elicit(r.ctx, w); err != nil || f.Action != turn.FillAccept {
+		if f, _ := r.elicit(r.ctx, w); f.Action != turn.FillAccept {
 			return " The address that it wants opened first was not opened."
 		}
 	}
@@ -140,7 +140,7 @@ func openable(address string) error {
 		return errors.New("it is not an address")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("it is neither https:// nor http://")
-	case u.Hostname() == "" || u.Opaque != "":
+	case u.Hostname() == "":
 		return errors.New("it names no host")
 	case strings.Contains(authority, "%"):
 		return errors.New("its host is written in a disguise")

@@ -109,7 +109,7 @@ func (e *envelope) feed(b []byte) {
 		switch {
 		case e.esc:
 			e.esc = false
-		case e.text && c == '\\':
+		case c == '\\': // of a text: it stands nowhere else
 			e.esc = true
 		case c == '"':
 			e.text = !e.text
@@ -122,18 +122,18 @@ func (e *envelope) feed(b []byte) {
 	}
 }
 
-// top sees the bytes at depth 1: member names and plain values.
+// top sees the bytes at depth 1: member names and plain values. What it takes out of the middle of a text is neither: no quote stands there bare.
 func (e *envelope) top(c byte) {
 	const enough = 64 // bytes; longer names and ids are none of ours
 	switch {
-	case !e.text && c == ',':
+	case c == ',':
 		e.key, e.named = e.key[:0], false
-	case !e.text && c == ':' && !e.named:
+	case c == ':':
 		e.named = true
 		if string(e.key) == `"method"` {
 			e.method = true
 		}
-	case !e.text && (c <= ' ' || c == '{' || c == '[' || c == '}'):
+	case c <= ' ' || c == '}':
 	case !e.named:
 		if len(e.key) < enough {
 			e.key = append(e.key, c)

@@ -390,13 +390,14 @@ func TestConfigErrorsNameTheirFields(t *testing.T) {
 		"none": {}, "both": {Command: []string{"x"}, URL: "http://x/"}, "file": {URL: "file:///etc/passwd"},
 		"odd": {URL: "http://x/", Transport: "tcp"}, "mixed": {URL: "http://x/", Transport: "stdio"},
 		"late": {URL: "http://x/", Timeout: -1}, "key": {URL: "ht tp://x/?key=sekret"}, "ok": {URL: "https://x/mcp"},
+		"host": {URL: "http:///x"}, "ftp": {URL: "ftp://x/"}, "slow": {URL: "http://x/", ConnectTimeout: -1}, "ok too": {Command: []string{"x"}, Transport: "stdio"},
 		"proc": {InProcess: func() transport.Interface { return nil }, Transport: "http"},
 	}})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{"mcp.servers.none:", "mcp.servers.both:", "mcp.servers.file.url:", "mcp.servers.odd.transport:",
-		"mcp.servers.mixed.transport:", "mcp.servers.late.timeout:", "mcp.servers.key.url:", "mcp.servers.proc.transport:"} {
+		"mcp.servers.mixed.transport:", "mcp.servers.late.timeout:", "mcp.servers.key.url:", "mcp.servers.host.url:", "mcp.servers.ftp.url:", "mcp.servers.slow.timeout:", "mcp.servers.proc.transport:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in:\n%v", want, err)
 		}

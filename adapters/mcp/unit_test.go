@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +17,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -34,6 +39,8 @@ func TestLinesReplaceWhatIsTooLong(t *testing.T) {
 		"notification":    {`{"method":"x","params":{"id":3,"t":"` + long + `"}}` + "\nnext\n", "\nnext\n", false},
 		"request":         {`{"id":5,"method":"x","params":"` + long + `"}` + "\n", "\n", false},
 		"no newline long": {`{"id":6,"result":"` + long + `"}`, "@6\n", false},
+		"endless id":      {`{"id":"` + strings.Repeat("a", 2000) + `"}` + "\n", `@"` + strings.Repeat("a", 63) + "\n", false},
+		"text with marks": {`{"a":"x,\"id\":9,y: {","method,":"","id":8,"result":"` + long + `"}` + "\n", "@8\n", false},
 		"not json":        {long + "\nnext\n", "\nnext\n", false},
 		"event":           {"event: message\ndata: {\"id\":7,\"result\":\"" + long + "\"}\n\ndata: x\n\n", "event: message\ndata: @7\n\ndata: x\n\n", true},
 	} {
@@ -69,6 +76,11 @@ func TestLinesEndWhatDoesNotEnd(t *testing.T) {
 	if _, err := io.ReadAll(l); err != nil {
 		t.Errorf("many events: %v", err)
 	}
+	l = newLines(strings.NewReader(strings.Repeat("aaaa\n", 1000)), false)
+	l.max = 1000
+	if _, err := io.ReadAll(l); err != nil {
+		t.Errorf("many messages: %v", err)
+	}
 }
 
 func FuzzLines(f *testing.F) {
@@ -95,6 +107,9 @@ func TestReadTool(t *testing.T) {
 		return tl
 	}
 	base := good(`{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`)
+	if base.spec.Description != "d" || string(good(`{"name":"a","inputSchema":null}`).spec.InputSchema) != `{"type":"object"}` {
+		t.Errorf("%+v", base.spec)
+	}
 	for name, raw := range map[string]string{
 		"name":        `{"name":"b","title":"A","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
 		"title":       `{"name":"a","title":"B","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
@@ -297,6 +312,30 @@ func TestWhereARedirectLeads(t *testing.T) {
 	} {
 		if err := client.CheckRedirect(httptest.NewRequest(c.method, c.to, nil), slices.Repeat([]*http.Request{from}, c.hops)); (err == nil) != c.follows {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a person reads of a server that cannot be used, and of one that was too slow.
+func TestTheWordsOfAFault(t *testing.T) {
+	for want, err := range map[string]error{
+		`the command "wiki" was not found`:           &fs.PathError{Err: fs.ErrNotExist},
+		`the command "wiki" may not be run`:          &fs.PathError{Err: fs.ErrPermission},
+		"its host name is not known":                 &net.DNSError{},
+		"it answered HTTP 503":                       fmt.Errorf("%w: x", errStatus(503)),
+		"the server sent more than can be read":      errTooBig,
+		"the server sent more than can be read\x00":  &http.MaxBytesError{},
+		"it did not answer in time":                  context.DeadlineExceeded,
+		"it speaks no version of MCP that nod knows": mcp.UnsupportedProtocolVersionError{},
+		"": errors.New("sekret words of a server"),
+	} {
+		if got := why(err, Server{Command: []string{"wiki", "sekret"}}); got != strings.TrimSuffix(want, "\x00") {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{time.Minute: "60 s", 2 * time.Minute: "2 min", 150 * time.Second: "150 s", 1500 * time.Millisecond: "1.5s"} {
+		if got := span(d); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func why(err error, cfg Server) string {
 	switch {
 	case errors.As(err, &words):
 		return words.Say
-	case errors.Is(err, exec.ErrNotFound), errors.As(err, new(*fs.PathError)) && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("the command %q was not found", program)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("the command %q may not be run", program)
@@ -118,7 +118,7 @@ func span(d time.Duration) string {
 	switch {
 	case d >= 2*time.Minute && d%time.Minute == 0:
 		return fmt.Sprintf("%d min", d/time.Minute)
-	case d >= time.Second && d%time.Second == 0:
+	case d%time.Second == 0:
 		return fmt.Sprintf("%d s", d/time.Second)
 	default:
 		return d.String()
