@@ -326,8 +326,6 @@ func (s *server) state() (list []agent.ToolSpec, fault string) {
 		return nil, fmt.Sprintf("The %s server cannot be used now: the connection was lost. It is tried again.", s.name)
 	case s.fault != "":
 		return nil, s.fault
-	case s.stopped:
-		return nil, fmt.Sprintf("The %s server is disconnected.", s.name)
 	default:
 		return nil, fmt.Sprintf("The %s server is not connected yet.", s.name)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
@@ -422,4 +423,25 @@ func TestMissingToolsAreLogged(t *testing.T) {
 			t.Errorf("the log says:\n%s", got)
 		}
 	}
+}
+
+// What the model hears of a call that cannot be made, before anybody is asked about it.
+func TestWhatACheckSays(t *testing.T) {
+	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
+	echo := spec(t, m, "files", "echo").Tool
+	says := func(want string, tool permission.Tool) {
+		t.Helper()
+		if err := m.Check(within(t), tool, json.RawMessage(`{"text":"x","n":1}`)); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v, want %q", tool, err, want)
+		}
+	}
+	says("", echo)
+	says("", permission.Tool{Server: "files", Name: "echo"})
+	says(`the files server has no tool "no"`, permission.Tool{Server: "files", Name: "no"})
+	says(`the tool "echo" changed`, permission.Tool{Server: "files", Name: "echo", Definition: "0"})
+	says(`there is no server "no"`, permission.Tool{Server: "no", Name: "echo"})
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	says("The files server is being disconnected.", echo)
 }

@@ -344,13 +344,17 @@ func TestWhatPeopleSeeOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said mcp.InitializeResult
-	said.ServerInfo.Icons = []mcp.Icon{{Src: "javascript:alert(1)"}, {Src: "http://plain/x.png"}, {Src: "https://x/\u202e.png"}, {Src: "https://x/icon.png"}}
+	said.ServerInfo.Icons = []mcp.Icon{{Src: "javascript:alert(1)"}, {Src: "http://plain/x.png"}, {Src: "https://x/\u202e.png"}, {Src: "https://x/" + strings.Repeat("x", maxIcon)}, {Src: "https://x/icon.png"}}
 	said.Instructions = "Line one\n\u202eline two " + strings.Repeat("x", 500)
 	got := m.byName["theirs"].shown(said)
 	if got.Icon != "https://x/icon.png" || !strings.HasPrefix(got.Description, "Line one line two x") || len([]rune(got.Description)) != 200 || got.Trusted {
 		t.Errorf("%+v", got)
 	}
 	if got := m.byName["ours"].shown(said); got.Icon != "📚" || got.Description != "Our wiki" || !got.Trusted || got.Name != "ours" {
+		t.Errorf("%+v", got)
+	}
+	said.ServerInfo.Icons = []mcp.Icon{{Src: "data:image/png;base64,AAAA"}}
+	if got := m.byName["theirs"].shown(said); got.Icon != "data:image/png;base64,AAAA" {
 		t.Errorf("%+v", got)
 	}
 }
