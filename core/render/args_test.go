@@ -216,6 +216,7 @@ func TestMasksAreForSecrets(t *testing.T) {
 		`{"a":"curl -H 'Authorization: Token abc12345'"}`: "abc12345", `{"a":"curl -H \"X-Api-Key: abc12345\""}`: "abc12345", `{"a":"basic dXNlcjpwYXNzd29yZA=="}`: "dXNlcjpw",
 		`{"a":"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY aws s3"}`: "bPxRfi", `{"a":"x=1&access_token=abc12345&y=2"}`: "abc12345",
 		`{"a":"postgres://u:p@ssw0rd@h/db"}`: "ssw0rd", `{"a":"first\npassword=hunter2\nlast"}`: "hunter2", `{"a":"{\"password\": \"hunter2\"}"}`: "hunter2",
+		`{"a":"-----BEGIN PGP PRIVATE ` + `KEY BLOCK-----\n\n` + strings.Repeat(strings.Repeat("lQOYBFiw/HY1CADK", 4)+`\n`, 4) + `=abcd\n"}`: "lQOY",
 		`{"a":"-----BEGIN PRIVATE ` + `KEY-----\\n` + strings.Repeat("MIIEpAIBAAKCAQEA", 4) + `\\nabc+/w==\\n-----END PRIVATE KEY-----"}`: "MIIE",
 	} {
 		a := render.ArgsOf([]byte(in), "")

@@ -60,7 +60,7 @@ type shape struct {
 // shell characters (a PEM block's is base64 and its line ends), so that there is no room for a command under a mask. Whoever decides can
 // see what a mask hides all the same, and has to.
 var secretShapes = []shape{
-	form(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`+keyLine+`(?:(?:[A-Z][A-Za-z-]{1,20}: [ -~]{0,80}`+keyLine+`)+(?:`+keyLine+`)?)?((?:[A-Za-z0-9+/=]{1,76}(?:`+keyLine+`)?)+)`, isKey, "-----begin "),
+	form(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`+keyLine+`(?:[A-Z][A-Za-z-]{1,20}: [ -~]{0,80}`+keyLine+`)*(?:`+keyLine+`)?((?:[A-Za-z0-9+/=]{1,76}(?:`+keyLine+`)?)+)`, isKey, "-----begin "),
 	form(`\b(sk-[A-Za-z0-9_-]{16,})`, isRandom, "sk-"),
 	form(`\b([rs]k_(?:live|test)_[A-Za-z0-9]{16,})`, nil, "k_live_", "k_test_"),
 	form(`\b(xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`, hasDigit, "xox", "xapp-"),
