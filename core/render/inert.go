@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"net/url"
 	"regexp"
 	"strings"
 )
@@ -221,7 +222,7 @@ func honestLink(label, dest string) string {
 		return "[" + label + "](" + to + ")"
 	}
 	where := hostOrWhole(to)
-	if web && where == to { // it has no host
+	if u, err := url.Parse(to); web && (err != nil || strings.ToLower(strings.TrimRight(u.Hostname(), ".")) != where) { // two readers must agree
 		return inertLabel(label) + " (" + inertLabel(dest) + ")"
 	}
 	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + to + ")"
