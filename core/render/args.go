@@ -28,32 +28,32 @@ const maxIndent = 16
 // A masked value, an escape (\u{200B}) and the head of a block of lines (‹2 lines›) stand in forms that JSON itself cannot hold, so no
 // argument can imitate them, and each line of a block begins with a bar.
 func ArgsOf(args json.RawMessage, digest string) Args {
-	a := argsOf(args, printer{indent: true, lines: true})
-	a.Digest = digest
-	a.TooBig = TooBig(args)
+	p := printer{indent: true, lines: true}
+	a := p.args(args)
+	a.Rows, a.Digest, a.TooBig = rowsOf(p.in), digest, TooBig(args)
 	return a
 }
 
 // TooBig reports whether arguments are too long to be shown in full, so that nothing may be allowed.
 func TooBig(args json.RawMessage) bool {
 	// A character becomes at most ten. Indentation alone never makes arguments too big.
-	return len(args)*10 > MaxArgs && argsOf(args, printer{indent: true, reveal: true}).Chars > MaxArgs
+	return len(args)*10 > MaxArgs && (&printer{indent: true, reveal: true}).args(args).Chars > MaxArgs
 }
 
 // Revealed is [ArgsOf] with nothing masked: for somebody who decides, and for nobody else.
 func Revealed(args json.RawMessage) Args {
-	return argsOf(args, printer{indent: true, lines: true, reveal: true})
+	return (&printer{indent: true, lines: true, reveal: true}).args(args)
 }
 
 // OneLine is arguments on one line, for the audit, and how many values of them are masked.
 func OneLine(args json.RawMessage) (text string, masked int) {
-	a := argsOf(args, printer{spaced: true})
+	a := (&printer{spaced: true}).args(args)
 	return a.JSON, a.Redacted
 }
 
 // MaskedJSON is arguments as JSON with each masked part replaced by words, or nil where nothing is masked.
 func MaskedJSON(args json.RawMessage) json.RawMessage {
-	a := argsOf(args, printer{replace: true})
+	a := (&printer{replace: true}).args(args)
 	if a.Redacted == 0 || !json.Valid([]byte(a.JSON)) {
 		return nil
 	}
@@ -69,9 +69,7 @@ func Editable(args json.RawMessage) string {
 	out, _ := text.Visible(indented.String())
 	return escapes.ReplaceAllStringFunc(out, func(escape string) string {
 		var said string
-		if err := json.Unmarshal([]byte(`"`+escape+`"`), &said); err != nil {
-			return escape
-		}
+		_ = json.Unmarshal([]byte(`"`+escape+`"`), &said) // nothing in it could be refused
 		if shown, n := text.Visible(said); n > 0 {
 			return shown
 		}
@@ -82,7 +80,8 @@ func Editable(args json.RawMessage) string {
 // escapes are those of JSON that say a character by its number, and what must not be taken for the beginning of one.
 var escapes = regexp.MustCompile(`\\\\|(?:\\u[0-9A-Fa-f]{4})+`)
 
-func argsOf(args json.RawMessage, p printer) (a Args) {
+// args draws arguments whole.
+func (p *printer) args(args json.RawMessage) (a Args) {
 	var compact bytes.Buffer
 	switch in := bytes.TrimSpace(args); {
 	case len(in) == 0:
@@ -92,9 +91,6 @@ func argsOf(args json.RawMessage, p printer) (a Args) {
 	default:
 		p.in = compact.String()
 		p.value(0, "")
-		if p.lines && !p.reveal {
-			a.Rows = rowsOf(p.in)
-		}
 	}
 	a.JSON, a.Escaped, a.Redacted = p.out.String(), p.escaped, p.redacted
 	a.Chars = utf8.RuneCountInString(a.JSON)
@@ -103,9 +99,6 @@ func argsOf(args json.RawMessage, p printer) (a Args) {
 
 // Say is the line under a call's arguments: what of them is not shown, was made visible or masked. It is empty where all is as usual.
 func (a Args) Say() string {
-	if a.JSON == "" && len(a.Rows) == 0 {
-		return ""
-	}
 	var say []string
 	if a.Diff != "" {
 		say = append(say, a.Against)
@@ -130,7 +123,7 @@ func (a Args) Say() string {
 // rowsOf draws the members of an object one by one.
 func rowsOf(compact string) (rows []Row) {
 	at := 1
-	for compact[0] == '{' && compact[at] != '}' {
+	for strings.HasPrefix(compact, "{") && compact[at] != '}' {
 		if compact[at] == ',' {
 			at++
 		}
@@ -207,7 +200,7 @@ func (p *printer) value(depth int, name string) {
 			p.pos++
 		}
 		v := p.in[from:p.pos]
-		if (c == '-' || c >= '0' && c <= '9') && !p.reveal && namesSecret(name, v) && len(v) >= 4 { // true, false, null and small numbers are no secrets
+		if c <= '9' && !p.reveal && namesSecret(name, v) && len(v) >= 4 { // true, false, null and small numbers are no secrets
 			p.mask(len(v), true)
 			break
 		}

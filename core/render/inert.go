@@ -20,9 +20,6 @@ import (
 // All other HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
 // treated as if it did not: a backslash too many in somebody's code is ugly, a disguised link is a trap.
 func InertMarkdown(md string) string {
-	if !strings.ContainsAny(md, "[<") {
-		return md
-	}
 	var b strings.Builder
 	var f fences
 	sure, html := true, false // html: in some, which ends at an empty line, what looks like a fence may be none
@@ -38,7 +35,7 @@ func InertMarkdown(md string) string {
 		switch { // where code begins or ends for some surfaces, and not for others, nothing that follows is certain
 		case ends, html && ticks, was != "" && f.open != "" && ticks:
 			sure = false
-		case was == "" && (strings.Contains(line, "~~~") || endless.MatchString(bare) || code && f.loose):
+		case was == "" && (strings.Contains(line, "~~~") || endless.MatchString(bare) || f.loose):
 			sure = false
 		}
 		if !code || !sure {
@@ -81,14 +78,12 @@ var endless = regexp.MustCompile(`(?i)^<(?:[!?]|pre|script|style|textarea)`)
 // inertLine rewrites the brackets of one line. A link that goes over line ends is none here, and its bracket
 // is escaped like every other that is not certainly harmless. left reports backticks without an end.
 func inertLine(s string, sure bool) (out string, left bool) {
-	if !strings.ContainsAny(s, "[`<") {
-		return s, false
-	}
+	box, tag := len(taskBox.FindString(s))-len("[x] "), strings.LastIndexByte(s, '>')
 	var b strings.Builder
 	var at address
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
+		case c == '\\' && i+1 < len(s):
 			b.WriteString(s[i : i+2])
 			i += 2
 		case c == '`':
@@ -100,7 +95,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			}
 			b.WriteString(s[i : i+n])
 			i += n
-		case c == '!' && strings.HasPrefix(s[i:], "!["):
+		case strings.HasPrefix(s[i:], "!["):
 			if label, dest, n := link(s[i+1:]); n > 0 {
 				b.WriteString(inertLabel(label))
 				b.WriteString(" (image: " + inertLabel(hostOrWhole(dest)) + ")")
@@ -109,12 +104,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			}
 			b.WriteString(`!\[`)
 			i += 2
-		case c == '[':
-			if isTaskBox(s, i) {
-				b.WriteString(s[i : i+3])
-				i += 3
-				continue
-			}
+		case c == '[' && i != box:
 			label, dest, n := link(s[i:])
 			if n == 0 {
 				b.WriteString(`\[`)
@@ -123,15 +113,19 @@ func inertLine(s string, sure bool) (out string, left bool) {
 			}
 			b.WriteString(honestLink(label, dest))
 			i += n
-		case c == '<' && (i == 0 || s[i-1] != '`') && IsBreak(s[i:i+1+strings.IndexByte(s[i:], '>')]):
-			b.WriteByte(' ')
-			i += 1 + strings.IndexByte(s[i:], '>')
-		case c == '<' && bracketed.MatchString(s[i:]):
-			n := strings.IndexByte(s[i:], '>')
-			b.WriteString(s[i+1 : i+n])
-			i += n + 1
-		case c == '<': // around tags, backticks may mean something else
-			left, sure = left || !strings.Contains(s[i:], ">"), false
+		case c == '<':
+			if n := len(lineBreak.FindString(s[i:])); n > 0 && (i == 0 || s[i-1] != '`') {
+				b.WriteByte(' ')
+				i += n
+				continue
+			}
+			if bracketed.MatchString(s[i:]) {
+				n := strings.IndexByte(s[i:], '>')
+				b.WriteString(s[i+1 : i+n])
+				i += n + 1
+				continue
+			}
+			left, sure = left || i > tag, false // around tags, backticks may mean something else
 			fallthrough
 		default:
 			b.WriteByte(c)
@@ -141,8 +135,10 @@ func inertLine(s string, sure bool) (out string, left bool) {
 	return b.String(), left
 }
 
+var lineBreak = regexp.MustCompile(`(?i)^</?br *(?:/ *)?>`)
+
 // IsBreak reports whether a tag is that of a line's end.
-func IsBreak(tag string) bool { return strings.EqualFold(strings.Trim(tag, "</ >"), "br") }
+func IsBreak(tag string) bool { return lineBreak.MatchString(tag) }
 
 // codeSpan is the length of the code span that s begins with, or of its run of backticks if that opens none.
 func codeSpan(s string, sure bool) int {
@@ -165,17 +161,14 @@ func codeSpan(s string, sure bool) int {
 	return n
 }
 
-// isTaskBox reports whether "[ ]" or "[x]" of a task list stands at i.
-func isTaskBox(s string, i int) bool {
-	if len(s) < i+4 || s[i+2] != ']' || s[i+3] != ' ' || !strings.ContainsRune(" xX", rune(s[i+1])) {
-		return false
-	}
-	before := strings.TrimLeft(s[:i], " \t>")
-	return before == "- " || before == "* " || before == "+ "
-}
+// taskBox is how a line of a list of tasks begins.
+var taskBox = regexp.MustCompile(`^[ \t>]*[-*+] \[[ xX]\] `)
 
 // labels are the texts of links: words, code, or a number in brackets.
 var labels = regexp.MustCompile("^\\[([^\\[\\]\\\\`<\n]*|`([^\\[\\]\\\\`<\n]+)`|\\[[^\\[\\]\\\\`<\n]+\\])\\]\\(")
+
+// destination is what stands behind a label. With quotes in it, or entities before the query, where it goes depends on who reads it.
+var destination = regexp.MustCompile(`^ *([^ "'\t&?]*(?:\?[^ "'\t]*)?) *(?: "[^"]*" *)?$`)
 
 // link reads "[label](destination)" or "[label](destination "title")" at the start of s. n is its length; 0 if it
 // is anything else, or anything unusual: marks in the label, spaces or angle brackets in the destination.
@@ -199,15 +192,11 @@ func link(s string) (label, dest string, n int) {
 	if stop == len(rest) {
 		return "", "", 0
 	}
-	dest, title, _ := strings.Cut(strings.Trim(rest[:stop], " "), " ")
-	title = strings.TrimSpace(title)
-	if title != "" && (len(title) < 2 || title[0] != '"' || title[len(title)-1] != '"' || strings.Contains(title[1:len(title)-1], `"`)) {
+	inside := destination.FindStringSubmatch(rest[:stop])
+	if inside == nil {
 		return "", "", 0
 	}
-	if address, _, _ := strings.Cut(dest, "?"); strings.ContainsAny(dest, "\"'\t") || strings.Contains(address, "&") {
-		return "", "", 0 // quotes, and entities before the query: where it goes depends on who reads it
-	}
-	return label, dest, len(m[0]) + stop + 1
+	return label, inside[1], len(m[0]) + stop + 1
 }
 
 // honestLink is a link whose text says where it goes.

@@ -202,9 +202,25 @@ func TestInertMarkdown(t *testing.T) {
 		"<div>\n```\n\n[b](https://e.example)\n```":                 "<div>\n```\n\n[b (e.example)](https://e.example)\n```",
 		"https://a.example/`[b](https://e.example)`":                "https://a.example/`[b (e.example)](https://e.example)`",
 		"~~~\n```\n~~~\n[b](https://e.example)":                     "~~~\n```\n~~~\n[b (e.example)](https://e.example)",
-		"see [1]":                                                   `see \[1]`,
-		"[a](https://user:pass@evil.example/)":                      "[a (evil.example)](https://user:pass@evil.example/)",
-		"[a](https://аpple.com)":                                    "[a (аpple.com)](https://аpple.com)",
+		"[b](https://e.example \"t\"), [b]( http://e.example )":     "[b (e.example)](https://e.example), [b (e.example)](http://e.example)",
+		"[b](https://e.example and more), [b](https://e.example'x)": `\[b](https://e.example and more), \[b](https://e.example'x)`,
+		"[b](mailto:ana@e.example) [b](https://) \\":                `[b (mailto:ana@e.example)](mailto:ana@e.example) b (https:\/\/) \`,
+		"- [b](https://e.example) [ ] x\n- [y] z":                   "- [b (e.example)](https://e.example) \\[ ] x\n- \\[y] z",
+		"- [x](https://e.example)\n* [ ] a\n> + [X] b":              "- [x (e.example)](https://e.example)\n* [ ] a\n> + [X] b",
+		// Code stays as it is where it is certainly code ...
+		"```\n<b>\n```\n\n```\nx[0]\n```":         "```\n<b>\n```\n\n```\nx[0]\n```",
+		"```\n~~~\n```\n```\nx[0]\n```":           "```\n~~~\n```\n```\nx[0]\n```",
+		"a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`": "a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`",
+		"<b> `<br>`": "<b> `<br>`",
+		// ... and not where what stands before may take its first backtick.
+		"``` ` \na\n`[b](https://e.example)`":    "``` ` \na\n`[b (e.example)](https://e.example)`",
+		"a ` <b>\n`[b](https://e.example)`":      "a ` <b>\n`[b (e.example)](https://e.example)`",
+		"<b> ` `[b](https://e.example)`":         "<b> ` `[b (e.example)](https://e.example)`",
+		"a ` | `[b](https://e.example)`":         "a ` | `[b (e.example)](https://e.example)`",
+		"www.a.example/`[b](https://e.example)`": "www.a.example/`[b (e.example)](https://e.example)`",
+		"see [1]":                                `see \[1]`,
+		"[a](https://user:pass@evil.example/)":   "[a (evil.example)](https://user:pass@evil.example/)",
+		"[a](https://аpple.com)":                 "[a (аpple.com)](https://аpple.com)",
 	} {
 		if got := render.InertMarkdown(in); got != want {
 			t.Errorf("%q:\n got %q\nwant %q", in, got, want)

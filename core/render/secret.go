@@ -97,7 +97,7 @@ func hasDigit(_ string, groups []string, _ span) bool {
 // isRandom tells a key from a name: letters and digits without a break.
 func isRandom(_ string, groups []string, _ span) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(groups[1][3:], func(r rune) bool { return r == '-' || r == '_' }), func(s string) bool {
-		return len(s) >= 24 || len(s) >= 16 && strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789") != ""
+		return len(s) >= 24 || len(s) >= 16 && strings.ContainsAny(s, "0123456789")
 	})
 }
 
@@ -128,7 +128,7 @@ func isNamed(text string, groups []string, at span) bool {
 // isKey: lines of base64 as keys are written: of one length but for the last, and what they hold is a key, or long.
 func isKey(_ string, groups []string, _ span) bool {
 	lines := strings.Fields(strings.NewReplacer("\r", "", `\n`, " ").Replace(groups[1]))
-	if last := lines[len(lines)-1]; len(lines) > 1 && strings.HasPrefix(last, "=") { // the sum of a PGP block
+	if last := lines[len(lines)-1]; strings.HasPrefix(last, "=") { // the sum of a PGP block
 		lines = lines[:len(lines)-1]
 	}
 	for i, l := range lines {
