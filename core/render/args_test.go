@@ -178,6 +178,9 @@ func TestLookalikes(t *testing.T) {
 	for in, want := range map[string]int{
 		"curl аpple.com/x": 1, "ceo@аpple.com": 1, "/srv/дata": 1, `C:\srv\dаta`: 1, "https://files.example/dоcs": 1, "https://аpple.com": 1,
 		"xn--pple-43d.com": 1, "a аpple.com аpple.com": 1,
+		"/srv/gοοgle": 1, "a.аb b.аb c.аb d.аb e.аb f.аb /аb /bа /cа /dа /eа /fа": 5,
+		// Files, and a word after a full stop.
+		"/srv/сок.txt": 0, `C:\srv\сок.txt`: 0, "сок.c": 0, "сок.mp3": 0, "файл=notes.txt": 0, "SMSка.Потом": 0, "/srv/λfoo": 0,
 		// Ordinary: one writing, or several that go together, or a word that is no name of a place.
 		"/srv/данные": 0, "/srv/yazılım/x": 0, "résumé.pdf": 0, "ana@ünlü.example": 0, "SMSка пришла": 0, "5 μm": 0, "日本語guide.pdf": 0, "/tmp/αβγ-log": 0, "a.b/c": 0,
 	} {

@@ -21,7 +21,7 @@ func Hosts(text string) []string {
 		}
 		start := i + j
 		i = start + 2
-		if start == 0 || text[start-1] != ':' && text[start-1] != '(' && text[start-1] != '"' || text[start-1] == ':' && !schemeEnds(text[:start-1]) {
+		if start == 0 || strings.IndexByte(`:("`, text[start-1]) < 0 {
 			continue
 		}
 		if h := hostOf(text[start:]); h != "" && !seen[h] {
@@ -31,12 +31,6 @@ func Hosts(text string) []string {
 	}
 	return hosts
 }
-
-func schemeEnds(s string) bool {
-	return s != "" && (isASCIILetter(s[len(s)-1]) || s[len(s)-1] >= '0' && s[len(s)-1] <= '9')
-}
-
-func isASCIILetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // hostOf reads the host of s, which begins with "//".
 func hostOf(s string) string {
@@ -130,7 +124,7 @@ func Lookalikes(args json.RawMessage) (say []string) {
 			tld := labels[len(labels)-1]
 			switch {
 			case slices.Contains(hosts, strings.ToLower(part)): // of an address
-			case before != '/' && before != '\\' && len(labels) > 1 && len(tld) > 1 && isASCII(tld) && !strings.ContainsAny(tld, "0123456789"):
+			case before != '/' && before != '\\' && len(tld) > 1 && isASCII(tld) && !strings.ContainsAny(tld, "0123456789"):
 				warn(HostWarning(part))
 			case part != word:
 				warn(nameWarning(part))
@@ -156,7 +150,7 @@ func nameWarning(name string) string {
 				scripts = append(scripts, s)
 			}
 		}
-		if like && slices.Contains(scripts, "Latin") && !goTogether(scripts) {
+		if like && !goTogether(scripts) {
 			shown, _ := text.Visible(name)
 			return "Careful: the name " + shown + " mixes " + text.AllOf(scripts) + " letters."
 		}
@@ -166,19 +160,16 @@ func nameWarning(name string) string {
 
 // labelWarning completes "the address …".
 func labelWarning(label, tld string) string {
-	if isASCII(label) {
-		return ""
-	}
 	var scripts []string
 	for _, r := range label {
+		if oddLatin(r) {
+			return "contains letters that look like Latin ones (" + string(r) + ")"
+		}
 		if !unicode.IsLetter(r) {
 			if r > unicode.MaxASCII && unicode.IsDigit(r) {
 				return "contains digits that are not 0–9"
 			}
 			continue
-		}
-		if oddLatin(r) {
-			return "contains letters that look like Latin ones (" + string(r) + ")"
 		}
 		if s := scriptOf(r); !slices.Contains(scripts, s) {
 			scripts = append(scripts, s)
@@ -187,7 +178,7 @@ func labelWarning(label, tld string) string {
 	if !goTogether(scripts) {
 		return "mixes " + text.AllOf(scripts) + " letters"
 	}
-	if len(scripts) == 1 && isASCII(tld) && looksLatin(label) {
+	if isASCII(tld) && looksLatin(label) {
 		return "is written in " + scripts[0] + " letters that look like Latin ones"
 	}
 	return ""
@@ -199,10 +190,7 @@ const likeLatin = "асеорхуіјѕԁһԛԝѵӏк" + "ανορικυω" + "�
 // looksLatin reports whether every letter of a label without Latin letters passes for a Latin one.
 func looksLatin(label string) bool {
 	return !isASCII(label) && !strings.ContainsFunc(label, func(r rune) bool {
-		if r <= unicode.MaxASCII {
-			return isASCIILetter(byte(r))
-		}
-		return !strings.ContainsRune(likeLatin, r)
+		return r > unicode.MaxASCII && !strings.ContainsRune(likeLatin, r)
 	})
 }
 
@@ -271,7 +259,7 @@ func punycode(s string) (string, bool) {
 			c, digit := s[p], 0
 			p++
 			switch {
-			case isASCIILetter(c):
+			case c|0x20 >= 'a' && c|0x20 <= 'z':
 				digit = int(c|0x20) - 'a'
 			case c >= '0' && c <= '9':
 				digit = int(c) - '0' + 26
@@ -286,9 +274,7 @@ func punycode(s string) (string, bool) {
 			if digit < t {
 				break
 			}
-			if w *= base - t; w > 1<<26 {
-				return "", false
-			}
+			w *= base - t
 		}
 		d := i - old
 		if old == 0 {

@@ -23,6 +23,7 @@ func TestHosts(t *testing.T) {
 		`https:///evil.example`:                                {"evil.example"},
 		`https://good.example\@evil.example`:                   {"good.example"},
 		"a // comment, notes.txt, and/or 12://x":               {"x"},
+		"x //comment, \"//a.example/x\"":                       {"a.example"},
 		"(//proto.example/x)":                                  {"proto.example"},
 		"https://":                                             nil,
 		"":                                                     nil,
@@ -35,17 +36,22 @@ func TestHosts(t *testing.T) {
 
 func TestHostWarning(t *testing.T) {
 	for host, want := range map[string]string{
-		"аpple.com":               "mixes Cyrillic and Latin letters",
-		"xn--pple-43d.com":        "reads аpple.com, which mixes Cyrillic and Latin letters",
-		"xn--80ak6aa92e.com":      "Cyrillic letters that look like Latin ones", // аррӏе
-		"аррӏе.com":               "Cyrillic letters that look like Latin ones",
-		"gοοgle.com":              "mixes Latin and Greek letters",
-		"paypaı.com":              "look like Latin ones",
-		"ｇoogle.com":              "look like Latin ones",
-		"good.com\u2044evil.com":  "look like a dot or a slash",
-		"good。com":                "look like a dot or a slash",
-		"goo\u200bgle.com":        `goo\u{200B}gle.com contains hidden characters`,
-		"\u202emoc.evil":          "hidden characters",
+		"аpple.com":              "mixes Cyrillic and Latin letters",
+		"xn--pple-43d.com":       "reads аpple.com, which mixes Cyrillic and Latin letters",
+		"xn--80ak6aa92e.com":     "Cyrillic letters that look like Latin ones", // аррӏе
+		"аррӏе.com":              "Cyrillic letters that look like Latin ones",
+		"gοοgle.com":             "mixes Latin and Greek letters",
+		"paypaı.com":             "look like Latin ones",
+		"ｇoogle.com":             "look like Latin ones",
+		"good.com\u2044evil.com": "look like a dot or a slash",
+		"good。com":               "look like a dot or a slash",
+		"goo\u200bgle.com":       `goo\u{200B}gle.com contains hidden characters`,
+		"\u202emoc.evil":         "hidden characters",
+		"ɡoogle.com":             "look like Latin ones", "ᴀpple.com": "look like Latin ones", "googǀe.com": "look like Latin ones", // of phonetics and of clicks
+		"ℊoogle.com": "look like Latin ones", "𝐠oogle.com": "look like Latin ones", "ⓖoogle.com": "look like Latin ones", // signs
+		"сок-1.com": "Cyrillic letters that look like Latin ones", "aᏚ.com": "mixes Latin and Cherokee letters",
+		// What is no punycode reads as it stands.
+		"xn--9.com": "as xn--9.com", "xn--99999999999.com": "as xn--99999999999.com", "xn--~~~.com": "as xn--~~~.com", "xn--a+.com": "as xn--a+.com", "xn--8352o.com": "as xn--8352o.com", "xn--{{{.com": "as xn--{{{.com",
 		"bank١.com":               "digits that are not 0–9",
 		"xn--mnchen-3ya.de":       "shown elsewhere as münchen.de",
 		"login.аpple.com.example": "mixes Cyrillic and Latin letters",
@@ -54,7 +60,8 @@ func TestHostWarning(t *testing.T) {
 			t.Errorf("%s: %q, want %q", host, got, want)
 		}
 	}
-	for _, host := range []string{"", "example.com", "münchen.de", "яндекс.рф", "пример.com", "例え.jp", "東京タワー.jp", "한국.kr", "café.fr", "127.0.0.1", "[::1]", "a-b.c_d.example", "xn--", "xn--!!!.com", "παράδειγμα.gr"} {
+	for _, host := range []string{"", "example.com", "münchen.de", "яндекс.рф", "пример.com", "例え.jp", "東京タワー.jp", "한국.kr", "café.fr", "127.0.0.1", "[::1]", "a-b.c_d.example", "xn--", "xn--!!!.com", "παράδειγμα.gr",
+		"сок.рф", "münchen2.de", "col·legi.cat", "việt.vn", "𠮷野家.jp", "ｱｲ.jp"} {
 		if got := render.HostWarning(host); got != "" && !strings.HasPrefix(host, "xn--") {
 			t.Errorf("%s: %q", host, got)
 		}
