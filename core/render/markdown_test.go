@@ -211,6 +211,7 @@ func TestInertMarkdown(t *testing.T) {
 		"```\n<b>\n```\n\n```\nx[0]\n```":         "```\n<b>\n```\n\n```\nx[0]\n```",
 		"```\n~~~\n```\n```\nx[0]\n```":           "```\n~~~\n```\n```\nx[0]\n```",
 		"a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`": "a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`",
+		"- ```\n  x\n  ```\nb\n```\ny[0]\n```":     "- ```\n  x\n  ```\nb\n```\ny[0]\n```",
 		"<b> `<br>`": "<b> `<br>`",
 		// ... and not where what stands before may take its first backtick.
 		"``` ` \na\n`[b](https://e.example)`":    "``` ` \na\n`[b (e.example)](https://e.example)`",

@@ -61,18 +61,29 @@ func TestRestEndsAtWords(t *testing.T) {
 // Code in a list or a quotation that a cut falls into ends there, and goes on after the cut: nothing else becomes code, and no code becomes text.
 func TestCutInListedCode(t *testing.T) {
 	line := "x := value // [not](https://a.link)\n"
-	for _, in := range []string{"", "   ", "    ", "\t"} {
-		text := "1. before\n" + strings.TrimSuffix(strings.ReplaceAll("\n```go\n"+strings.Repeat(line, 100)+"```\n", "\n", "\n"+in), in) + "\nAfter the code."
+	for _, in := range []string{"", "   ", "    ", "\t", "   no end", "    no end"} {
+		in, open := strings.CutSuffix(in, "no end") // with the item the code ends
+		fence := "```\n"
+		if open {
+			fence = ""
+		}
+		text := "1. before\n" + strings.TrimSuffix(strings.ReplaceAll("\n```go\n"+strings.Repeat(line, 100)+fence, "\n", "\n"+in), in) + "\nAfter the code:\n- a\n  - b"
 		m := render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: text}}}
 		shown := render.Fit(m, render.Floor).Blocks[0].(render.Text).Markdown
 		code := 0
-		for i, md := range append([]string{shown}, render.Rest(m, render.Floor)...) {
+		parts := append([]string{shown}, render.Rest(m, render.Floor)...)
+		if end := parts[len(parts)-1]; !strings.HasSuffix(end, "- a\n  - b") {
+			t.Errorf("%q: %v, the end became %q", in, open, end)
+		}
+		for i, md := range parts {
 			walk(md, func(n ast.Node) {
 				switch n.(type) {
 				case *ast.FencedCodeBlock:
 					for j := range n.Lines().Len() {
 						got := n.Lines().At(j)
-						if l := string(got.Value([]byte(md))); !strings.HasSuffix(line, strings.TrimSpace(l)+"\n") {
+						l := strings.TrimSuffix(string(got.Value([]byte(md))), "\n")
+						bare := strings.TrimLeft(l, " ") // a cut may fall into the space before a line
+						if bare == "" && !open || len(l)-len(bare) > 2 || !strings.HasSuffix(line, bare+"\n") && !strings.HasPrefix(line, bare) {
 							t.Errorf("%q: in code of part %d stands %q", in, i, l)
 						}
 						code++
@@ -84,6 +95,24 @@ func TestCutInListedCode(t *testing.T) {
 		}
 		if code < 100 {
 			t.Errorf("%q: %d lines of code are left", in, code)
+		}
+	}
+}
+
+// Where a cut falls into code, the code is closed before the words of the cut, and nowhere else. A real parser says what is code.
+func TestACutKnowsWhatIsCode(t *testing.T) {
+	for _, before := range []string{
+		"", "```\n", "```\nx\n``` y\n", "```\nx\n```\n", "~~~ a`b\n", "``` a`b\n", "    ```\n    ", "- a\n  ```\n  x\n", "- a\n  ```\n  ",
+		"a\n14. ```\n    ", "a\n1. ```\n   ", "14. ```\n    ", "1. a\n2. ```\n   ", "a\n*\n  ```\n", "-\n  ```\n ", "-\n  ```\n  ", "-      ```\n       ",
+		"```\nx\n```\n14. ```\n    ", "-\n14. ```\n    ",
+	} {
+		md, code := before+strings.Repeat("word ", 1000), false
+		walk(md, func(n ast.Node) { code = code || n.Kind() == ast.KindFencedCodeBlock && n.Lines().Len() > 0 && n.NextSibling() == nil && strings.Contains(string(n.Lines().Value([]byte(md))), "word ") })
+		shown := render.Fit(render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: md}}}, render.Floor).Blocks[0].(render.Text).Markdown
+		head, tail, _ := strings.Cut(shown, "\n\n… ")
+		_, tail, _ = strings.Cut(tail, " …\n\n")
+		if closed := strings.HasSuffix(head, "```") || strings.HasSuffix(head, "~~~"); closed != code || strings.ContainsAny(tail, "`~") != code || strings.HasPrefix(tail, "\n") {
+			t.Errorf("%q: %v, closed %v, and then %.20q", before, code, closed, tail)
 		}
 	}
 }
