@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ const bytesPerChar = 3
 
 // fits reports whether s keeps a cut of limit characters. Cuts count bytes too, because platforms do.
 func fits(s string, limit int) bool {
-	return len(s) <= limit || len(s) <= limit*bytesPerChar && utf8.RuneCountInString(s) <= limit // few are long enough to be counted
+	return len(s) <= limit*bytesPerChar && utf8.RuneCountInString(s) <= limit
 }
 
 // shortened cuts s to limit characters (at least minCut): its head, then words that count what is left out.
@@ -38,13 +39,9 @@ func shorten(s string, limit, tail int, around string) (out string, left int) {
 		return s, 0
 	}
 	room := limit - wordsRoom(len(s)) - 2*len(around)
-	if room <= 0 {
-		left = count(s, around)
-		return text.MoreCharacters(left), left
-	}
 	t := lastRunes(s, room*tail/4)
 	h := firstRunes(s[:t], room-room*tail/4)
-	left = count(s[h:t], around)
+	left = count(s[h:t])
 	words := text.MoreCharacters(left)
 	if t < len(s) {
 		words += " …"
@@ -55,7 +52,7 @@ func shorten(s string, limit, tail int, around string) (out string, left int) {
 // firstRunes is the end of the first n characters of s, of at most bytesPerChar bytes each on average.
 func firstRunes(s string, n int) int {
 	i, b := 0, n*bytesPerChar
-	for ; n > 0 && i < len(s); n-- {
+	for ; n > 0; n-- {
 		_, w := utf8.DecodeRuneInString(s[i:])
 		if i+w > b {
 			break
@@ -67,43 +64,25 @@ func firstRunes(s string, n int) int {
 
 // lastRunes is the start of the last n characters of s.
 func lastRunes(s string, n int) int {
-	i, b := len(s), n*bytesPerChar
-	for ; n > 0 && i > 0; n-- {
+	i := len(s)
+	for ; n > 0; n-- {
 		_, w := utf8.DecodeLastRuneInString(s[:i])
-		if len(s)-i+w > b {
-			break
-		}
 		i -= w
 	}
 	return i
 }
 
-// count is how many characters s stands for: its own, and those that the words of an earlier cut in it speak
-// of (around stands on both sides of these). Whoever forges such words can make the number larger, never smaller.
-func count(s, around string) int {
+var moreWords = regexp.MustCompile(`… ([0-9,]{1,12}) more characters?(?: …)?`)
+
+// count is how many characters s stands for: its own, and those that the words of an earlier cut in it speak of. Whoever forges such words
+// can make the number larger, never smaller.
+func count(s string) int {
 	n := utf8.RuneCountInString(s)
-	const begin, end = "… ", " more character"
-	for {
-		i := strings.Index(s, begin)
-		if i < 0 {
-			return n
-		}
-		before := s[:i]
-		s = s[i+len(begin):]
-		j := strings.IndexFunc(s, func(r rune) bool { return r != ',' && (r < '0' || r > '9') })
-		if j <= 0 || j > 12 || !strings.HasPrefix(s[j:], end) {
-			continue
-		}
-		said, err := strconv.Atoi(strings.ReplaceAll(s[:j], ",", ""))
-		if err != nil {
-			continue
-		}
-		words := utf8.RuneCountInString(text.MoreCharacters(said))
-		if rest := s[min(len(s), len(text.MoreCharacters(said))-len(begin)):]; strings.HasPrefix(rest, " …"+around) && strings.HasSuffix(before, around) {
-			words += utf8.RuneCountInString(" …") + 2*len(around)
-		}
-		n += max(0, said-words)
+	for _, m := range moreWords.FindAllStringSubmatch(s, -1) {
+		said, _ := strconv.Atoi(strings.ReplaceAll(m[1], ",", "")) // what is no number speaks of nothing
+		n += max(0, said-utf8.RuneCountInString(m[0]))
 	}
+	return n
 }
 
 // cutMarkdown is [shortened] for Markdown: head and tail are kept, the words stand in a paragraph of their own, and
@@ -117,7 +96,7 @@ func cutMarkdown(s string, limit int) string {
 		t := lineStart(s, lastRunes(s, room/4))
 		h := lineEnd(s, firstRunes(s[:t], room-room/4))
 		head, tail := closed(s[:h]), fencesIn(s[:t]).reopened(s[:t], s[t:])
-		words := text.MoreCharacters(count(s[h:t], "\n\n"))
+		words := text.MoreCharacters(count(s[h:t]))
 		if tail != "" {
 			words += " …\n\n"
 		}
@@ -130,12 +109,12 @@ func cutMarkdown(s string, limit int) string {
 		}
 		room -= max(1, utf8.RuneCountInString(out)-limit, (len(out)-limit*bytesPerChar)/4)
 	}
-	return text.MoreCharacters(count(s, "\n\n"))
+	return text.MoreCharacters(count(s))
 }
 
 // lineEnd moves a cut back to the end of a line, if that costs little.
 func lineEnd(s string, i int) int {
-	if j := strings.LastIndexByte(s[:i], '\n'); j > 0 && i-j < i/4 && i < len(s) {
+	if j := strings.LastIndexByte(s[:i], '\n'); i-j < i/4 && i < len(s) {
 		return j
 	}
 	return i
@@ -143,7 +122,7 @@ func lineEnd(s string, i int) int {
 
 // lineStart moves a cut forward to the start of a line, if that costs little.
 func lineStart(s string, i int) int {
-	if j := strings.IndexByte(s[i:], '\n'); j >= 0 && i > 0 && j+1 < (len(s)-i)/4 {
+	if j := strings.IndexByte(s[i:], '\n'); j+1 < (len(s)-i)/4 {
 		return i + j + 1
 	}
 	return i
@@ -172,7 +151,7 @@ func cutLine(l Line, limit int) Line {
 			}
 		}
 		for _, s := range append(Line{s}, l[i+1:]...) {
-			left += count(spanText(s), "")
+			left += count(spanText(s))
 		}
 		return append(kept, Plain(text.MoreCharacters(left)))
 	}
@@ -226,7 +205,7 @@ func cutRows(rows []Row, limit int) []Row {
 		return short
 	}
 	n := 0
-	for n < len(short) && rowsExtent(short[:n+1]).within(limit-minCut) {
+	for have := rowsExtent(short[:1]); have.within(limit - minCut); have = have.plus(rowsExtent(short[n : n+1])) {
 		n++
 	}
 	left := 0
@@ -269,13 +248,9 @@ func search(lo, hi int, ok func(int) bool) int {
 // Rest is what of a message's last Text [Fit] leaves out, from the place of the cut to the end, in parts that each fit into one
 // Text block. It is nil where nothing of it is cut. A code fence that a cut falls into is closed and opened again.
 func Rest(m Message, l Limits) []string {
-	whole, ok := lastText(m)
-	shown, kept := lastText(Fit(m, l))
-	if !ok || (kept && whole == shown) {
-		return nil
-	}
+	whole, shown := lastText(m), lastText(Fit(m, l))
 	at := 0
-	for at < len(shown) && at < len(whole) && shown[at] == whole[at] {
+	for at < min(len(shown), len(whole)) && shown[at] == whole[at] {
 		at++
 	}
 	for at > 0 && at < len(whole) && !utf8.RuneStart(whole[at]) {
@@ -301,7 +276,7 @@ func parts(s string, from, room int) []string {
 		if to < len(s) {
 			part = closed(part)
 		}
-		if strings.TrimSpace(part) != "" {
+		if strings.Trim(part, "`~\n ") != "" { // and not code without a line
 			out = append(out, part)
 		}
 		from = to
@@ -314,17 +289,17 @@ func wordEnd(s string, i int) int {
 	if j := lineEnd(s, i); j < i {
 		return j
 	}
-	if j := strings.LastIndexByte(s[:i], ' '); j > 0 && i-j < i/4 && i < len(s) {
+	if j := strings.LastIndexByte(s[:i], ' '); i-j < i/4 && i < len(s) {
 		return j
 	}
 	return i
 }
 
-func lastText(m Message) (string, bool) {
+func lastText(m Message) string {
 	for i := len(m.Blocks) - 1; i >= 0; i-- {
 		if t, ok := m.Blocks[i].(Text); ok {
-			return t.Markdown, true
+			return t.Markdown
 		}
 	}
-	return "", false
+	return ""
 }

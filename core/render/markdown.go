@@ -46,71 +46,28 @@ func word(s string) string {
 	}, s)
 }
 
-// EscapePlain escapes one line of plain text so that Markdown reads it as that text: no format, link, mention
+var (
+	lineEnds = strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ")
+	signs    = regexp.MustCompile("[\\\\`*_~|\\[\\]<>&!^$@]|://")
+	www      = regexp.MustCompile(`(?i)(www)\.`)
+)
+
+// EscapePlain escapes plain text so that Markdown reads it as that text where it stands within a line: no format, link, mention
 // in angle brackets or automatic link. Line ends become "⏎". A mention such as @everyone needs the platform's own switch.
 func EscapePlain(s string) string {
-	var b strings.Builder
-	rs := []rune(s)
-	digits := true // only digits so far: "1." would be a list
-	for i, r := range rs {
-		switch {
-		case r == '\n':
-			b.WriteString("⏎")
-			continue
-		case r == '\r':
-			if i+1 == len(rs) || rs[i+1] != '\n' {
-				b.WriteString("⏎")
-			}
-			continue
-		case r == '\t':
-			r = ' '
-		case strings.ContainsRune("\\`*_~|[]<>&!^$", r):
-			b.WriteByte('\\')
-		case r == '#' && (i == 0 || rs[i-1] == '#' || rs[i-1] == ' '), strings.ContainsRune("-+=", r) && (i == 0 || rs[i-1] == ' ' || i+1 == len(rs) || rs[i+1] == r):
-			b.WriteByte('\\')
-		case (r == '.' || r == ')') && digits && i > 0:
-			b.WriteByte('\\')
-		case r == ':' && i+2 < len(rs) && rs[i+1] == '/' && rs[i+2] == '/': // https://
-			b.WriteByte('\\')
-		case r == '.' && i >= 3 && strings.EqualFold(string(rs[i-3:i]), "www"):
-			b.WriteByte('\\')
-		case r == '@' && i > 0: // an e-mail address
-			b.WriteByte('\\')
-		}
-		digits = digits && r >= '0' && r <= '9'
-		b.WriteRune(r)
-	}
-	return b.String()
+	return www.ReplaceAllString(signs.ReplaceAllString(lineEnds.Replace(s), `\$0`), `$1\.`)
 }
+
+// escapedSigns are https://spec.commonmark.org/0.31.2/#backslash-escapes and entities.
+var escapedSigns = regexp.MustCompile("\\\\[!-/:-@[-`{-~]|&#?[0-9A-Za-z]{1,31};")
 
 // Unescape is a piece of Markdown text with its backslashes and entities resolved, as CommonMark has them. An entity can name a hidden
-// character, so the result is made visible again. https://spec.commonmark.org/0.31.2/#backslash-escapes
+// character, so the result is made visible again.
 func Unescape(s string) string {
-	if !strings.ContainsAny(s, `\&`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
-			i++
-			b.WriteByte(s[i])
-		case c == '&':
-			end := strings.IndexByte(s[i:min(len(s), i+33)], ';')
-			if end < 0 {
-				b.WriteByte(c)
-				continue
-			}
-			b.WriteString(html.UnescapeString(s[i : i+end+1]))
-			i += end
-		default:
-			b.WriteByte(c)
+	return text.Prose(escapedSigns.ReplaceAllStringFunc(s, func(e string) string {
+		if e[0] == '\\' {
+			return e[1:]
 		}
-	}
-	return text.Prose(b.String())
-}
-
-// isPunct reports whether a backslash before c escapes it. Unicode's idea of punctuation is another: a backtick is a symbol there.
-func isPunct(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+		return html.UnescapeString(e)
+	}))
 }

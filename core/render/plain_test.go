@@ -108,7 +108,7 @@ func TestFitGolden(t *testing.T) {
 
 // The worst that anybody could write, at the floor.
 func TestFloorHoldsTheWorst(t *testing.T) {
-	for _, s := range []string{strings.Repeat("😀", 10_000), strings.Repeat("x", 24), strings.Repeat("中", 25), strings.Repeat("x", 100_000), strings.Repeat("`", 3000)} {
+	for _, s := range []string{strings.Repeat("😀", 10_000), strings.Repeat("x", 24), strings.Repeat("中", 25), strings.Repeat("😀", 25), strings.Repeat("x", 100_000), strings.Repeat("`", 3000)} {
 		var m render.Message
 		l := render.Line{render.Plain(s), render.Person{Name: s}, render.Strong(s), render.Time{}}
 		for range 8 {

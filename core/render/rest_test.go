@@ -13,7 +13,7 @@ import (
 // What a message shows and what follows it are together the whole text, in order, and no fence is left open.
 func TestRest(t *testing.T) {
 	limits := render.Floor
-	word := rapid.SampledFrom([]string{"word ", "äöü ", "longer words ", "\n", "\n\n", "```go\n", "```\n", "~~~\n", "x := 1\n", strings.Repeat("z", 90) + " "})
+	word := rapid.SampledFrom([]string{"word ", "äöü ", "longer words ", "\n", "\n\n", "```go\n", "```\n", "~~~\n", "x := 1\n", strings.Repeat("z", 90) + " ", strings.Repeat("”", 90) + " ", strings.Repeat("😀", 700) + " "})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(word, 40, 400).Draw(t, "words"), "")
 		m := render.Message{State: render.Done, Token: "t1", Blocks: []render.Block{render.Text{Markdown: "Before."}, render.Text{Markdown: text}}}
@@ -40,8 +40,8 @@ func TestRest(t *testing.T) {
 			t.Fatalf("%q is neither in the message nor after it; the message:\n%s", before, head)
 		}
 		for i, part := range rest {
-			if size := render.Measure(render.Message{Blocks: []render.Block{render.Text{Markdown: part}}}); size.Text > limits.Text {
-				t.Fatalf("part %d has %d characters", i, size.Text)
+			if size := render.Measure(render.Message{Blocks: []render.Block{render.Text{Markdown: part}}}); size.Text > limits.Text || size.Bytes > 3*limits.Text || strings.Trim(part, "`~\n ") == "" {
+				t.Fatalf("part %d has %d characters, %d bytes: %.20q", i, size.Text, size.Bytes, part)
 			}
 		}
 	})
@@ -55,6 +55,31 @@ func TestRestEndsAtWords(t *testing.T) {
 				t.Errorf("part %d holds %q", i, w)
 			}
 		}
+	}
+}
+
+// A cut is moved to the end of a line or a word where that costs little, and only there.
+func TestCutsCostLittle(t *testing.T) {
+	limits := render.Limits{Text: 600}
+	for _, s := range []string{"A title\n" + strings.Repeat("x", 2000), "A title " + strings.Repeat("x", 2000), strings.Repeat("x", 2000) + "\nThe end.", "\x80" + strings.Repeat("x", 2000)} {
+		m := render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: s}}}
+		if size := render.Measure(render.Fit(m, limits)); size.Text < 550 {
+			t.Errorf("%.12q: %d characters are left", s, size.Text)
+		}
+		if parts := render.Rest(m, limits); len(parts) > 4 {
+			t.Errorf("%.12q: %d parts", s, len(parts))
+		}
+		render.Rest(m, render.Limits{Text: 1})
+	}
+	note := render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Strong("Halted"), render.Plain(strings.Repeat("x", 3000))}}}}
+	if got := render.Fit(note, render.Limits{Chars: 1000}).Blocks[0].(render.Note).Line; got[0] != render.Strong("Halted") {
+		t.Errorf("%v", got)
+	}
+	a := card(1)
+	a.Args = render.ArgsOf([]byte(`{"`+strings.Repeat("n", 150)+`":1}`), "")
+	out := render.Fit(render.Message{Blocks: []render.Block{a, render.Text{Markdown: strings.Repeat("x", 3000)}}}, render.Limits{Args: 200, Chars: 3000})
+	if got := asks(out)[0].Args; got.Rows[0] != a.Args.Rows[0] {
+		t.Errorf("%+v", got.Rows)
 	}
 }
 
@@ -107,7 +132,9 @@ func TestACutKnowsWhatIsCode(t *testing.T) {
 		"```\nx\n```\n14. ```\n    ", "-\n14. ```\n    ",
 	} {
 		md, code := before+strings.Repeat("word ", 1000), false
-		walk(md, func(n ast.Node) { code = code || n.Kind() == ast.KindFencedCodeBlock && n.Lines().Len() > 0 && n.NextSibling() == nil && strings.Contains(string(n.Lines().Value([]byte(md))), "word ") })
+		walk(md, func(n ast.Node) {
+			code = code || n.Kind() == ast.KindFencedCodeBlock && n.Lines().Len() > 0 && n.NextSibling() == nil && strings.Contains(string(n.Lines().Value([]byte(md))), "word ")
+		})
 		shown := render.Fit(render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: md}}}, render.Floor).Blocks[0].(render.Text).Markdown
 		head, tail, _ := strings.Cut(shown, "\n\n… ")
 		_, tail, _ = strings.Cut(tail, " …\n\n")
