@@ -91,15 +91,14 @@ func (d draft) withCards(n int) draft {
 	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[[2]int]Args{}, map[textCut]string{}}}
 	whole := min(d.limits.Chars, d.limits.Bytes)
 	d.caps = caps{details: len(d.from.Blocks), server: whole, args: min(d.limits.Args, whole), texts: min(d.limits.Text, whole), all: whole}
-	last := -1 // the last ask that keeps its card
+	last := 0 // the last ask that keeps its card: the first one always does
 	for _, b := range d.from.Blocks {
 		if a, ok := b.(Ask); ok {
 			if n--; n >= 0 {
 				last = len(d.blocks)
 			} else {
-				if d.waiting++; a.Warning != "" && last >= 0 { // it stands on the last card, whichever that is
-					d.blocks[last] = withFoot(d.blocks[last].(Ask), a)
-				}
+				d.waiting++
+				d.blocks[last] = withFoot(d.blocks[last].(Ask), a)
 				b = Step{Call: a.Call, State: StepWaiting, Title: strings.TrimSuffix(a.Question, "?"), Tool: a.Tool, Server: a.Server,
 					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}, follows: true}
 			}
@@ -279,23 +278,17 @@ func (d draft) foldNote() Note {
 
 // token is what a View details of the whole message carries.
 func (d draft) token() string {
-	if d.from.Token != "" {
-		return d.from.Token
-	}
+	token := d.from.Token
 	for _, b := range d.from.Blocks {
 		switch b := b.(type) {
 		case Step:
-			if b.Call != "" {
-				return b.Call
-			}
+			token = cmp.Or(token, b.Call)
 		case Ask:
-			if b.Token != "" {
-				return b.Token
-			}
+			token = cmp.Or(token, b.Token)
 		default: // nothing to name
 		}
 	}
-	return ""
+	return token
 }
 
 func hasView(cs []Choice) bool {

@@ -77,9 +77,6 @@ func fewerOnCard(a Ask) Ask {
 // fewerBlocks brings the message within n blocks: older steps first, then texts and notes are joined.
 func (d *draft) fewerBlocks(n int) {
 	fits := func(d draft) bool { return len(d.message().Blocks) <= n }
-	if fits(*d) {
-		return
-	}
 	try := func(k int) draft {
 		t := *d
 		t.keepSteps(k)
@@ -94,9 +91,6 @@ func (d *draft) fewerBlocks(n int) {
 // keepSteps folds all but k steps into one note: finished ones before those that run or wait, the oldest first.
 func (d *draft) keepSteps(k int) {
 	over := d.steps() - k
-	if over <= 0 {
-		return
-	}
 	fold := map[int]bool{}
 	for _, live := range []bool{false, true} {
 		for i, b := range d.blocks {
@@ -197,7 +191,7 @@ func capAsk(from Ask, c caps, place int, m *memo) Ask {
 		return from
 	}
 	if !hasView(a.Choices) { // behind ⋯ it would be too far away
-		a.More = slices.DeleteFunc(slices.Clone(a.More), func(c Choice) bool { return c.Choice == chat.ViewDetail && c.Token == a.Token })
+		a.More = slices.DeleteFunc(slices.Clone(a.More), func(c Choice) bool { return c.Choice == chat.ViewDetail })
 	}
 	a.Choices = withView(a.Choices, a.Token)
 	return a
