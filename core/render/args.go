@@ -257,7 +257,7 @@ func (p *printer) key() string {
 
 // text draws a string: secrets masked, hidden characters shown.
 func (p *printer) text(depth int, s, name string) {
-	if !p.reveal && s != "" && namesSecret(name, s) {
+	if !p.reveal && namesSecret(name, s) {
 		p.mask(utf8.RuneCountInString(s), true)
 		return
 	}

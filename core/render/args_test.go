@@ -73,6 +73,7 @@ func TestArgsShowWhatHides(t *testing.T) {
 		`{"a":"\r\t\b\f\/"}`:                `"\r\t\b\f/"`,
 		`{"a":"\u000a\u0009."}`:             "‹2 lines›\n    │\n    │ \t.\n",
 		`{"a":"a\r\nb"}`:                    "‹2 lines›\n    │ a\\u{000D}\n    │ b\n",
+		`{"a":"x\\ \ny\n\\x{41}\\"}`:        "‹3 lines›\n    │ x\\\\\\u{0020}\n    │ y\n    │ \\\\x{41}\\\\\n",
 		`{"a":"x \ny"}`:                     "‹2 lines›\n    │ x\\u{0020}\n    │ y\n",
 		`{"a":"s\u0336t\u0338"}`:            `"s\u{0336}t\u{0338}"`,
 		`{"a":"z\u0300\u0301\u0302\u0303"}`: "\"z\u0300\u0301\u0302\\u{0303}\"",
@@ -85,7 +86,8 @@ func TestArgsShowWhatHides(t *testing.T) {
 		if !strings.Contains(a.JSON, want) {
 			t.Errorf("%s: %s, want %s", in, a.JSON, want)
 		}
-		if n := strings.Count(strings.ReplaceAll(a.JSON, `\\`, ""), `\u{`) + strings.Count(a.JSON, `\x{`); a.Escaped != n || n > 0 && !strings.Contains(a.Say(), "made visible") {
+		shown := strings.ReplaceAll(a.JSON, `\\`, "")
+		if n := strings.Count(shown, `\u{`) + strings.Count(shown, `\x{`); a.Escaped != n || n > 0 && !strings.Contains(a.Say(), "made visible") {
 			t.Errorf("%s: %d counted of %d: %s", in, a.Escaped, n, a.Say())
 		}
 	}
@@ -122,8 +124,11 @@ func TestTooBig(t *testing.T) {
 	if a := render.ArgsOf(arg(render.MaxArgs-frame+1), ""); !a.TooBig || !render.TooBig(arg(render.MaxArgs-frame+1)) || !strings.HasPrefix(a.Say(), text.TooBigToAsk) {
 		t.Errorf("%d characters are not: %s", a.Chars, a.Say())
 	}
+	if render.TooBig([]byte("[[[[[[[[[[[[[[[[1" + strings.Repeat(",1", 3000) + "]]]]]]]]]]]]]]]]")) {
+		t.Error("too big for its indentation")
+	}
 	// Whoever asks either way gets the same answer.
-	for _, in := range []string{"[[[[[[[[[[[[[[[[1" + strings.Repeat(",1", 3000) + "]]]]]]]]]]]]]]]]", "[" + strings.Repeat("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]],", 150) + "1]", strings.Repeat(" ", 70000) + "{}", `{"a":"` + strings.Repeat("\u200b", 9000) + `"}`} {
+	for _, in := range []string{"[" + strings.Repeat("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]],", 150) + "1]", strings.Repeat(" ", 70000) + "{}", `{"a":"` + strings.Repeat("\u200b", 9000) + `"}`} {
 		if a := render.ArgsOf([]byte(in), ""); a.TooBig != render.TooBig([]byte(in)) {
 			t.Errorf("%.40s: %v and %v", in, a.TooBig, render.TooBig([]byte(in)))
 		}
@@ -247,6 +252,13 @@ func TestMasksAreForSecrets(t *testing.T) {
 	}
 	if got := render.MaskedJSON([]byte(`{"a":"sk-` + `abcdefghijklmnopqrstuvwxyz`)); got != nil {
 		t.Errorf("%s is no JSON", got)
+	}
+	const mixed = `{"a":"x\u200b\ny","password":"hunter2","l":[1,2]}`
+	if got := string(render.MaskedJSON([]byte(mixed))); got != "{\"a\":\"x\u200b\\ny\",\"password\":\"‹secret, 7 characters›\",\"l\":[1,2]}" {
+		t.Error(got)
+	}
+	if got, _ := render.OneLine([]byte(mixed)); got != `{"a": "x\u{200B}\ny", "password": ‹secret, 7 characters›, "l": [1, 2]}` { // no argument can look like that
+		t.Error(got)
 	}
 	if got := render.MaskedJSON([]byte(`{"n":9007199254740993,"b":1,"a":[1.0,"<x>"]}`)); got != nil {
 		t.Errorf("nothing is masked in %s", got)

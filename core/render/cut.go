@@ -128,25 +128,22 @@ func lineStart(s string, i int) int {
 	return i
 }
 
-// within reports whether it keeps a cut of limit characters.
-func (x extent) within(limit int) bool { return x.chars <= limit && x.bytes <= limit*bytesPerChar }
-
 // cutLine shortens a line to limit characters: whole spans from its start, then words.
 func cutLine(l Line, limit int) Line {
 	limit = max(limit, minCut)
 	whole := lineExtent(l)
-	if whole.within(limit) {
+	if whole.chars <= limit {
 		return l
 	}
 	room := limit - wordsRoom(whole.bytes)
-	kept, have, left := Line{}, extent{}, 0
+	kept, left := Line{}, 0
 	for i, s := range l {
-		if next := have.plus(extentOf(spanText(s))); next.within(room) {
-			kept, have = append(kept, s), next
+		if n := utf8.RuneCountInString(spanText(s)); n <= room {
+			kept, room = append(kept, s), room-n
 			continue
 		}
 		if p, ok := s.(Plain); ok { // part of it, where it is text
-			if h := firstRunes(string(p), min(room-have.chars, room-(have.bytes+2)/bytesPerChar)); h > 0 {
+			if h := firstRunes(string(p), room); h > 0 {
 				kept, s = append(kept, p[:h]), p[h:]
 			}
 		}
@@ -186,12 +183,12 @@ func hiddenIn(rows []Row) (n int) {
 }
 
 func cutRows(rows []Row, limit int) []Row {
-	if rowsExtent(rows).within(limit) {
+	if rowsExtent(rows).chars <= limit {
 		return rows
 	}
-	names, values := make([]int, len(rows)), make([]int, len(rows)) // what each takes, bytes considered
+	names, values := make([]int, len(rows)), make([]int, len(rows)) // what each takes
 	for i, r := range rows {
-		names[i], values[i] = takes(r.Name), takes(r.Value)
+		names[i], values[i] = utf8.RuneCountInString(r.Name), utf8.RuneCountInString(r.Value)
 	}
 	each := search(minCut, limit, func(v int) bool {
 		sum := 0
@@ -201,11 +198,11 @@ func cutRows(rows []Row, limit int) []Row {
 		return sum <= limit
 	})
 	short := shortRows(rows, each)
-	if rowsExtent(short).within(limit) {
+	if rowsExtent(short).chars <= limit {
 		return short
 	}
 	n := 0
-	for have := rowsExtent(short[:1]); have.within(limit - minCut); have = have.plus(rowsExtent(short[n : n+1])) {
+	for have := rowsExtent(short[:1]); have.chars <= limit-minCut; have = have.plus(rowsExtent(short[n : n+1])) {
 		n++
 	}
 	left := 0
@@ -213,11 +210,6 @@ func cutRows(rows []Row, limit int) []Row {
 		left += utf8.RuneCountInString(r.Value) + r.Hidden
 	}
 	return append(short[:n:n], Row{Name: "…", Value: text.MoreArguments(len(rows) - n), Hidden: left})
-}
-
-// takes is how much of a cut s takes whole.
-func takes(s string) int {
-	return max(utf8.RuneCountInString(s), (len(s)+bytesPerChar-1)/bytesPerChar)
 }
 
 func shortRows(rows []Row, each int) []Row {

@@ -48,6 +48,12 @@ func TestRest(t *testing.T) {
 }
 
 func TestRestEndsAtWords(t *testing.T) {
+	lines := render.Message{Blocks: []render.Block{render.Text{Markdown: strings.Repeat("one two three\n", 500)}}}
+	for i, part := range render.Rest(lines, render.Floor) {
+		if !strings.HasPrefix(part, "one two three\n") {
+			t.Errorf("part %d begins with %.20q", i, part)
+		}
+	}
 	m := render.Message{Blocks: []render.Block{render.Text{Markdown: strings.Repeat("abcdefghi ", 500)}}}
 	for i, part := range render.Rest(m, render.Floor) {
 		for _, w := range strings.Fields(part) {
@@ -61,7 +67,7 @@ func TestRestEndsAtWords(t *testing.T) {
 // A cut is moved to the end of a line or a word where that costs little, and only there.
 func TestCutsCostLittle(t *testing.T) {
 	limits := render.Limits{Text: 600}
-	for _, s := range []string{"A title\n" + strings.Repeat("x", 2000), "A title " + strings.Repeat("x", 2000), strings.Repeat("x", 2000) + "\nThe end.", "\x80" + strings.Repeat("x", 2000)} {
+	for _, s := range []string{"A title\n" + strings.Repeat("x", 2000), "A title " + strings.Repeat("x", 2000), strings.Repeat("x", 2000) + "\nThe end."} {
 		m := render.Message{Token: "t", Blocks: []render.Block{render.Text{Markdown: s}}}
 		if size := render.Measure(render.Fit(m, limits)); size.Text < 550 {
 			t.Errorf("%.12q: %d characters are left", s, size.Text)
@@ -69,7 +75,18 @@ func TestCutsCostLittle(t *testing.T) {
 		if parts := render.Rest(m, limits); len(parts) > 4 {
 			t.Errorf("%.12q: %d parts", s, len(parts))
 		}
-		render.Rest(m, render.Limits{Text: 1})
+	}
+	for _, s := range []string{"\x80" + strings.Repeat("x", 2000), strings.Repeat("”", 2000)} { // not even the first character is shown
+		for _, part := range render.Rest(render.Message{Blocks: []render.Block{render.Text{Markdown: s}}}, render.Limits{Text: 1}) {
+			if strings.HasPrefix(s, "”") && strings.Trim(part, "”") != "" {
+				t.Errorf("%.40q", part)
+			}
+		}
+	}
+	for _, s := range []string{"one two three four five\nsix", "one two three four five six"} {
+		if parts := render.Rest(render.Message{Blocks: []render.Block{render.Text{Markdown: s}}}, limits); parts != nil {
+			t.Errorf("nothing is cut, and %q follows", parts)
+		}
 	}
 	note := render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Strong("Halted"), render.Plain(strings.Repeat("x", 3000))}}}}
 	if got := render.Fit(note, render.Limits{Chars: 1000}).Blocks[0].(render.Note).Line; got[0] != render.Strong("Halted") {
