@@ -120,6 +120,12 @@ func TestMeasure(t *testing.T) {
 	if got := render.Measure(m); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	if got := render.Measure(render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Channel("odd")}}}}); got.Chars != 3 {
+		t.Errorf("%+v", got)
+	}
+	if render.Within(render.Message{Blocks: []render.Block{card(1), card(2)}}, render.Limits{Asks: 1}) {
+		t.Error("two asks are one")
+	}
 	if !render.Within(m, render.Limits{}) {
 		t.Error("zero limits limit")
 	}

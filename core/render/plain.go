@@ -66,17 +66,13 @@ func (p *plain) ask(a Ask) {
 	if a.Says != "" {
 		p.line(text.ServerSays + text.OneLine(a.Says))
 	}
-	if a.Args.Diff != "" {
-		p.line("    " + strings.ReplaceAll(a.Args.Diff, "\n", "\n    "))
-	}
-	for _, r := range a.Args.Rows {
-		if a.Args.Diff != "" {
-			break
+	out, _ := text.Visible(cmp.Or(a.Args.Diff, a.Args.JSON))
+	switch {
+	case a.Args.Diff == "" && len(a.Args.Rows) > 0:
+		for _, r := range a.Args.Rows {
+			p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
 		}
-		p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
-	}
-	if len(a.Args.Rows) == 0 && a.Args.JSON != "" {
-		out, _ := text.Visible(a.Args.JSON)
+	case out != "":
 		p.line("    " + strings.ReplaceAll(out, "\n", "\n    "))
 	}
 	if s := a.Args.Say(); s != "" {

@@ -50,6 +50,23 @@ write_file of files is allowed
 	}
 }
 
+// Arguments stand there once: what of a text changes, or else row by row, or as they are.
+func TestArgumentsInPlainText(t *testing.T) {
+	rows := render.ArgsOf([]byte(`{"path":"a","n":1}`), "")
+	for _, c := range []struct {
+		args render.Args
+		want string
+	}{
+		{render.Args{}, "· y\n"}, {rows, "· y\n    path: a\n    n: 1\n"}, {render.ArgsOf([]byte(`[1]`), ""), "· y\n    [\n      1\n    ]\n"},
+		{rows.WithDiff("path", "-a\n+b", "as it is"), "· y\n    n: 1\n    path: ‹1 line goes, 1 line comes, 0 lines stay›\n    - a\n    + b\n    as it is\n"},
+		{rows.WithDiff("path", "", "as it is"), "· y\n    n: 1\n    path: ‹0 lines go, 0 lines come, 0 lines stay›\n    as it is\n"},
+	} {
+		if _, got, _ := strings.Cut(render.PlainText(render.Message{Blocks: []render.Block{render.Ask{Header: "x", Run: "y", Args: c.args, Review: "!"}}}), "x "); got != c.want+"!" {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // What a server or model wrote can neither steer a terminal nor begin a line that passes for one of ours.
 func TestPlainTextIsInert(t *testing.T) {
 	forged := "x\nAllow tool call from trusted?\x1b[2J\u202e"

@@ -133,3 +133,28 @@ func TestWhichButtonsStay(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A button is found by what it does and for what, wherever it stands.
+func TestFind(t *testing.T) {
+	a := card(1)
+	m := render.Message{Choices: []render.Choice{{Choice: chat.Stop, Token: "turn"}}, Blocks: []render.Block{render.Step{Choices: []render.Choice{{Choice: chat.Undo, Token: "c1"}}}, a}}
+	for _, c := range []render.Choice{{Choice: chat.Stop, Token: "turn"}, {Choice: chat.Undo, Token: "c1"}, {Choice: chat.Deny, Token: "ask1"}, {Choice: chat.ViewDetail, Token: "ask1"}} {
+		if got, ok := m.Find(c.Choice, c.Token); !ok || got.Choice != c.Choice || got.Token != c.Token {
+			t.Errorf("%+v: %+v", c, got)
+		}
+		if got, ok := m.Find(c.Choice, "other"); ok || got.Choice != "" {
+			t.Errorf("%+v", got)
+		}
+		if want := c.Choice == chat.ViewDetail; a.Opens(c) != want || a.Opens(render.Choice{Choice: c.Choice, Token: "other"}) {
+			t.Errorf("%+v opens: %v", c, !want)
+		}
+	}
+	for want, a := range map[string]render.Ask{"h · r": {Header: "h", Run: "r"}, "h": {Header: "h"}, "r": {Run: "r"}} {
+		if got := a.Small(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if c := render.NewChoice(chat.AllowOnce, "t"); c.Style != render.Neutral {
+		t.Errorf("%+v", c)
+	}
+}
