@@ -51,7 +51,7 @@ func TestHostWarning(t *testing.T) {
 		"ℊoogle.com": "look like Latin ones", "𝐠oogle.com": "look like Latin ones", "ⓖoogle.com": "look like Latin ones", // signs
 		"сок-1.com": "Cyrillic letters that look like Latin ones", "aᏚ.com": "mixes Latin and Cherokee letters",
 		// What is no punycode reads as it stands.
-		"xn--9.com": "as xn--9.com", "xn--99999999999.com": "as xn--99999999999.com", "xn--~~~.com": "as xn--~~~.com", "xn--a+.com": "as xn--a+.com", "xn--8352o.com": "as xn--8352o.com", "xn--{{{.com": "as xn--{{{.com",
+		"xn--9.com": "as xn--9.com", "xn--99999999999999a.com": "as xn--99999999999999a.com", "xn--999999999999999999a.com": "as xn--999999999999999999a.com", "xn--~a.com": "as xn--~a.com", "xn--a+.com": "as xn--a+.com", "xn--8352o.com": "as xn--8352o.com", "xn--{a.com": "as xn--{a.com",
 		"bank١.com":               "digits that are not 0–9",
 		"xn--mnchen-3ya.de":       "shown elsewhere as münchen.de",
 		"login.аpple.com.example": "mixes Cyrillic and Latin letters",
