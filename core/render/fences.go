@@ -103,7 +103,7 @@ func (f fences) reopened(before, s string) string {
 		return s
 	}
 	fence, out := f.open+"\n", f.open+"\n"
-	if after == s && before != "" && !strings.HasSuffix(before, "\n") { // the rest of a line
+	if after == s && !strings.HasSuffix(before, "\n") { // the rest of a line
 		_, after, _ = strings.Cut(s, "\n")
 		out += strings.TrimSuffix(s, after)
 	}

@@ -218,6 +218,7 @@ func TestInertMarkdown(t *testing.T) {
 		"a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`": "a\n`x[0]`, a `\n\n`y[0]`, calling`z[0]`",
 		"- ```\n  x\n  ```\nb\n```\ny[0]\n```":    "- ```\n  x\n  ```\nb\n```\ny[0]\n```",
 		"<b> `<br>`":                              "<b> `<br>`",
+		"<br>a":                                   " a",
 		// ... and not where what stands before may take its first backtick.
 		"``` ` \na\n`[b](https://e.example)`":    "``` ` \na\n`[b (e.example)](https://e.example)`",
 		"a ` <b>\n`[b](https://e.example)`":      "a ` <b>\n`[b (e.example)](https://e.example)`",

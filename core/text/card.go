@@ -368,12 +368,7 @@ const (
 
 // DiffHead stands above the lines of a text that is replaced: how many of them go, come and stay.
 func DiffHead(gone, come, stay int) string {
-	say := func(n int, one, many string) string {
-		if n == 1 {
-			return "1 line " + one
-		}
-		return Number(n) + " lines " + many
-	}
+	say := func(n int, one, many string) string { return Count(n, "line") + " " + either(n == 1, one, many) }
 	return "‹" + say(gone, "goes", "go") + ", " + say(come, "comes", "come") + ", " + say(stay, "stays", "stay") + "›"
 }
 

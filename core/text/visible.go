@@ -61,7 +61,7 @@ func visible(s string, hidden func(rune) bool) (out string, escaped int) {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		bad := r == utf8.RuneError && n == 1
-		if bad && s[i] == 0xED && len(s) > i+2 && s[i+1]&0xE0 == 0xA0 && s[i+2]&0xC0 == 0x80 { // half a surrogate pair
+		if s[i] == 0xED && len(s) > i+2 && s[i+1]&0xE0 == 0xA0 && s[i+2]&0xC0 == 0x80 { // half a surrogate pair
 			r, n, bad = 0xD000|rune(s[i+1]&0x3F)<<6|rune(s[i+2]&0x3F), 3, false
 		}
 		if unicode.In(r, unicode.Mn, unicode.Me) {
@@ -80,9 +80,6 @@ func visible(s string, hidden func(rune) bool) (out string, escaped int) {
 			from = i + n
 		}
 		i += n
-	}
-	if escaped == 0 {
-		return s, 0
 	}
 	b.WriteString(s[from:])
 	return b.String(), escaped

@@ -58,7 +58,10 @@ func TestVisible(t *testing.T) {
 		"é中ñ😀":               "é中ñ😀",
 		"⚠\ufe0f":            `⚠\u{FE0F}`,
 		"\u3164\u115f\u2800": `\u{3164}\u{115F}\u{2800}`,
-		"a\u00a0b\r":         `a\u{00A0}b\u{000D}`,
+		// Marks that pile up, the sign for what cannot be read, and bytes that are nearly half a surrogate pair.
+		"z\u0300\u0301\u0302\u0303": "z\u0300\u0301\u0302" + `\u{0303}`, "\ufffd": "\ufffd", "\xed\xa0\x80": `\u{D800}`, "\xff\xa0\x80": `\x{FF}\x{A0}\x{80}`,
+		"\xed\xa0": `\x{ED}\x{A0}`, "\xed\xc0\x80": `\x{ED}\x{C0}\x{80}`, "\xed\xa0a": `\x{ED}\x{A0}a`, "\xed\x9f\xbb": "\ud7fb",
+		"a\u00a0b\r": `a\u{00A0}b\u{000D}`,
 	} {
 		if got, _ := text.Visible(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -73,11 +76,37 @@ func TestProse(t *testing.T) {
 		"12\u202fkm, 3\u2009%, 5\u00a0€":   "12\u202fkm, 3\u2009%, 5\u00a0€",
 		"\u3000東京\u3000大阪":                 "\u3000東京\u3000大阪",
 		"a\r\n\r\n```\r\nb\r\n```\r\n":     "a\n\n```\nb\n```\n",
+		"👩\u200d💻 ☺\ufe0e":                 "👩\u200d💻 ☺\ufe0e",
 		"10%\r20%":                         `10%\u{000D}20%`,
 		"a\u200bb\u2028c":                  `a\u{200B}b\u{2028}c`,
 	} {
 		if got := text.Prose(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestEscapeJSON(t *testing.T) {
+	for in, want := range map[string]string{"{\"a b\":\r\n\"x\u200by\U000E0041\"}": "{\"a b\":\r\n" + `"x\u200by\udb40\udc41"}`, "é😀": "é😀"} {
+		if got := text.EscapeJSON(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// What is too long ends where it may: no character is halved, and what fits is left alone.
+func TestShortened(t *testing.T) {
+	for _, c := range [][2]string{
+		{text.Cut("äbc", 3), "äbc"}, {text.Cut("äbcd", 3), "äb…"}, {text.Head("äbc", 3), "äbc"}, {text.Head("äbcd", 3), "äbc…"},
+		{text.Shorten("äbc", 3), "äbc"}, {text.Shorten("äbcde", 3), "äbc… 2 more characters"}, {text.HeadBytes("äb", 3), "äb"}, {text.HeadBytes("aä", 2), "a"}, {text.HeadBytes("\x80\x80", 1), ""},
+		{strings.Join(text.NameWords("URL filePath file_path HTTPServer read2Files XML ABc Über myURL"), "|"), "url|file|path|file|path|http|server|read2files|xml|a|bc|über|my|url"},
+		{text.Sentence("write_file"), "Write file"}, {text.Sentence("--"), "--"}, {text.Capital("éa"), "Éa"}, {text.Capital("\xffa"), "\xffa"},
+		{text.Size(1), "1 byte"}, {text.Size(999), "999 bytes"}, {text.Size(12_345), "12 KB"}, {text.Size(999_499), "999 KB"}, {text.Size(3_400_000), "3.4 MB"},
+		{text.FileRead("a", 5, 9, 0), "a (first 5 of 9 characters)"}, {text.FileRead("a", 5, 0, 2), "a (first 2 pages)"}, {text.FileRead("a", 0, 0, 0), "a (no text in it)"},
+		{text.FileRead("", 5, 0, 0), "without a name"}, {text.FileUnread("a", "odd"), "a was not read"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%q, want %q", c[0], c[1])
 		}
 	}
 }
