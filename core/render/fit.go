@@ -91,30 +91,29 @@ func (d draft) withCards(n int) draft {
 	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[[2]int]Args{}, map[textCut]string{}}}
 	whole := min(d.limits.Chars, d.limits.Bytes)
 	d.caps = caps{details: len(d.from.Blocks), server: whole, args: min(d.limits.Args, whole), texts: min(d.limits.Text, whole), all: whole}
-	last := 0 // the last ask that keeps its card: the first one always does
+	last, end := 0, Ask{} // the last ask that keeps its card; the last one of all, on which stands what is the same for all
 	for _, b := range d.from.Blocks {
 		if a, ok := b.(Ask); ok {
+			end = a
 			if n--; n >= 0 {
 				last = len(d.blocks)
 			} else {
 				d.waiting++
-				d.blocks[last] = withFoot(d.blocks[last].(Ask), a)
 				b = Step{Call: a.Call, State: StepWaiting, Title: strings.TrimSuffix(a.Question, "?"), Tool: a.Tool, Server: a.Server,
 					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}, follows: true}
 			}
 		}
 		d.blocks = append(d.blocks, b)
 	}
-	return d
-}
-
-// withFoot is an ask with what stands below the last one of several.
-func withFoot(a, last Ask) Ask {
-	a.Warning, a.Review = cmp.Or(a.Warning, last.Warning), cmp.Or(a.Review, last.Review)
-	if len(a.Footer) == 0 {
-		a.Footer = last.Footer
+	if d.waiting > 0 {
+		a := d.blocks[last].(Ask)
+		a.Warning, a.Review = cmp.Or(a.Warning, end.Warning), cmp.Or(a.Review, end.Review)
+		if len(a.Footer) == 0 {
+			a.Footer = end.Footer
+		}
+		d.blocks[last] = a
 	}
-	return a
+	return d
 }
 
 // stage is one kind of degradation: the draft with its measure set to k. Smaller is shorter; it starts at from

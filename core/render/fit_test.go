@@ -268,6 +268,18 @@ func card(n int) render.Ask {
 	return a
 }
 
+// What is the same for all questions stands on the last one: where that is not shown, on the last that is; what is another's own does not.
+func TestTheFootMovesUp(t *testing.T) {
+	first, second, third := card(1), card(2), card(3)
+	first.Footer, first.Warning, first.Review = nil, "", ""
+	second.Footer = render.Line{render.Person{Name: "Ben"}, render.Plain(" can answer.")}
+	third.Warning, third.Review = text.Warning(""), text.Review
+	got := asks(render.Fit(render.Message{Blocks: []render.Block{first, second, third}}, render.Limits{Asks: 1}))
+	if len(got) != 1 || got[0].Warning != third.Warning || got[0].Review != third.Review || !slices.Equal(got[0].Footer, third.Footer) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Three ordinary cards fit the floor as they are: nothing of a card is cut for being one of three.
 func TestFloorHoldsThreeCards(t *testing.T) {
 	m := render.Message{Blocks: []render.Block{render.Text{Markdown: "I'll do that."}, card(1), card(2), card(3)}}

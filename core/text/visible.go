@@ -81,6 +81,9 @@ func visible(s string, hidden func(rune) bool) (out string, escaped int) {
 		}
 		i += n
 	}
+	if escaped == 0 {
+		return s, 0
+	}
 	b.WriteString(s[from:])
 	return b.String(), escaped
 }
