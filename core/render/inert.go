@@ -20,6 +20,9 @@ import (
 // All other HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
 // treated as if it did not: a backslash too many in somebody's code is ugly, a disguised link is a trap.
 func InertMarkdown(md string) string {
+	if !strings.ContainsAny(md, "[<") {
+		return md
+	}
 	var b strings.Builder
 	var f fences
 	sure, html := true, false // html: in some, which ends at an empty line, what looks like a fence may be none
@@ -78,6 +81,9 @@ var endless = regexp.MustCompile(`(?i)^<(?:[!?]|pre|script|style|textarea)`)
 // inertLine rewrites the brackets of one line. A link that goes over line ends is none here, and its bracket
 // is escaped like every other that is not certainly harmless. left reports backticks without an end.
 func inertLine(s string, sure bool) (out string, left bool) {
+	if !strings.ContainsAny(s, "[`<") {
+		return s, false
+	}
 	box, tag := len(taskBox.FindString(s))-len("[x] "), strings.LastIndexByte(s, '>')
 	var b strings.Builder
 	var at address

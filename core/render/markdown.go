@@ -64,6 +64,9 @@ var escapedSigns = regexp.MustCompile("\\\\[!-/:-@[-`{-~]|&#?[0-9A-Za-z]{1,31};"
 // Unescape is a piece of Markdown text with its backslashes and entities resolved, as CommonMark has them. An entity can name a hidden
 // character, so the result is made visible again.
 func Unescape(s string) string {
+	if !strings.ContainsAny(s, `\&`) {
+		return s
+	}
 	return text.Prose(escapedSigns.ReplaceAllStringFunc(s, func(e string) string {
 		if e[0] == '\\' {
 			return e[1:]
