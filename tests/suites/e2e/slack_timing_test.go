@@ -19,8 +19,9 @@ func TestSlackAFastQuestionIsTheFirstPost(t *testing.T) {
 	said := time.Now()
 	th := o.mention(t, `call box__write {"path":"fast"}`)
 	ts := th.asking(1)
+	soon := time.Since(said) < 1400*time.Millisecond // a post is held for 1.5 s, and a busy machine may have had no question by then
 	for _, m := range th.answers() {
-		if m.TS == ts && len(m.Versions) != 1 && m.Versions[0].At.Sub(said) < 1400*time.Millisecond { // a post is held for 1.5 s, and a busy machine may have had no question by then
+		if m.TS == ts && len(m.Versions) != 1 && soon {
 			t.Errorf("the question took %d versions", len(m.Versions))
 		}
 	}
