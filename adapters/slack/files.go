@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/slack-go/slack"
+
 	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
@@ -56,7 +58,7 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 	case is.Size > most:
 		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
-	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.APIURL}, most)
+	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
 	// Slack shows a page to sign in to whoever may not read the file. What it gives of a canvas is a page, too, of the canvas.
 	if isPage(kind) && !isPage(string(is.Type)) && !bytes.Contains(data, []byte(`class="quip-canvas-content"`)) {
 		return nil, &attach.Error{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
@@ -65,6 +67,14 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 }
 
 func isPage(kind string) bool { return strings.HasPrefix(kind, "text/html") }
+
+// standin is the address of one, or "".
+func (a *Adapter) standin() string {
+	if a.APIURL == slack.APIURL {
+		return ""
+	}
+	return a.APIURL
+}
 
 // refusedFile is a refusal of files.info as far as it says that the file never comes.
 func refusedFile(err error) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -70,6 +71,22 @@ func TestFilesComeFromSlackAlone(t *testing.T) {
 		if got := hosts.Asked(); got != asked {
 			t.Errorf("%s: asked %q, want %q", at, got, asked)
 		}
+	}
+}
+
+// TestNoFileComesFromSlacksOwnAPI: only a stand-in's is where its files are, too.
+func TestNoFileComesFromSlacksOwnAPI(t *testing.T) {
+	hosts := stand.NewHosts()
+	t.Cleanup(hosts.Close)
+	a := newAdapter(t, Config{Client: hosts.Client()})
+	a.self = testSelf
+	close(a.introduced)
+	hosts.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"ok":true,"file":{"id":"F1","size":6,"url_private":"https://slack.com/files-pri/T1-F1/notes.md"}}`))
+	})
+	data, err := a.Fetch(t.Context(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), chat.File{Handle: "F1"}, mostOfFile)
+	if got := hosts.Asked(); conformance.WhyUnread(err) != turn.UnreadElsewhere || !strings.HasPrefix(got, "https slack.com/api/files.info") || strings.Contains(got, "files-pri") {
+		t.Errorf("%q, %v; asked %s", data, err, got)
 	}
 }
 

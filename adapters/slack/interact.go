@@ -71,15 +71,14 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 	reply := a.privately(string(in.ResponseURL), at.Channel, at.Thread, string(in.User))
 	f := blocks.Form{Place: at, Message: in.MessageRef(), Token: token, Choice: choice}
 	delivery, answer := in.Delivery(act), func(do func(context.Context) string) receipt { return a.later(reply, do) }
-	switch {
-	case in.View.ID != "":
+	if in.View.ID != "" {
 		var shown blocks.Form
 		if shown, ok = a.readForm(string(in.View.Metadata)); ok {
 			f.Place, f.Message, delivery = shown.Place, shown.Message, in.PanelDelivery(act)
 			reply = a.privately("", f.Channel, f.Thread, string(in.User))
 			answer = func(do func(context.Context) string) receipt { return a.answerInDetails(in, shown, do) }
 		}
-	default:
+	} else {
 		a.remember(messageAt{at.Channel, string(in.MessageRef())}, string(in.ResponseURL))
 	}
 	if !ok {
