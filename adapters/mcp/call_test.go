@@ -405,8 +405,7 @@ func TestACallIsSentAgainOnce(t *testing.T) {
 	tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
 	var sent atomic.Int32
 	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		body := bodyOf(r)
 		_, is := idOf(body, "tools/call")
 		if is && sent.Add(1) < 10 {
 			w.WriteHeader(http.StatusNotFound)
@@ -458,8 +457,7 @@ func TestABadAnswerLeavesTheConnection(t *testing.T) {
 	c := standing(t, m)
 	for status, says := range map[int]string{400: "400", 404: "404", 0: "broke while write ran"} {
 		h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-			body, _ := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(body))
+			body := bodyOf(r)
 			if !bytes.Contains(body, []byte(`"tools/call"`)) {
 				return false
 			}
@@ -537,8 +535,7 @@ func TestAnAnswerThatCannotBeReadOnIsUnknown(t *testing.T) {
 			tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
 			var calls atomic.Int32
 			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-				body, _ := io.ReadAll(r.Body)
-				r.Body = io.NopCloser(bytes.NewReader(body))
+				body := bodyOf(r)
 				switch {
 				case bytes.Contains(body, []byte(`"tools/call"`)):
 					calls.Add(1)

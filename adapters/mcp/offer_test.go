@@ -40,8 +40,7 @@ func TestToolsWithBadHeadersAreNotOffered(t *testing.T) {
 		`"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}`, `"a":{"type":"string","x-mcp-header":"A\r\nB"}`)
 	h := mcpserver.New("x", ledger(t)).ServeHTTP(t) // of the newest version, without sessions
 	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		body := bodyOf(r)
 		id, ok := idOf(body, "tools/list")
 		if ok {
 			w.Header().Set("Content-Type", "application/json")
@@ -57,6 +56,13 @@ func TestToolsWithBadHeadersAreNotOffered(t *testing.T) {
 	if names, said := offered(t, start(t, map[string]Server{"wiki": {URL: old.URL}})); len(names) != 7 || said != "" {
 		t.Errorf("an older version: %q; %s", names, said)
 	}
+}
+
+// bodyOf reads a request whose body is still read by whoever answers it.
+func bodyOf(r *http.Request) []byte {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body
 }
 
 // idOf is the id of a request of that method.
