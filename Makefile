@@ -63,7 +63,7 @@ discord-spec: ## hold what goes to and from Discord's stand-in against Discord's
 
 chart: ## have Helm itself lint the chart and render what tests compare theirs with; run it after each change there (compiles for minutes)
 	@go run $(HELM) lint --strict deploy/helm/nod
-	@go run $(HELM) template bot deploy/helm/nod --set serviceMonitor.enabled=true >cmd/bot/testdata/helm.yaml
+	@go run $(HELM) template bot deploy/helm/nod --kube-version 1.30 --set serviceMonitor.enabled=true >cmd/bot/testdata/helm.yaml
 
 docs: ## the documentation as a static site in DIST/site; a link to a page that is not there is an error (compiles for minutes)
 	@rm -rf "$(DIST)/site" && go run $(HUGO) --quiet --panicOnWarning --noBuildLock --source docs/site --destination "$(abspath $(DIST))/site"

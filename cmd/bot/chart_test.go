@@ -14,6 +14,7 @@ import (
 	"text/template"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -29,6 +30,13 @@ func chartOf(t *testing.T, change func(values map[string]any)) (map[string]map[s
 	readYAML(t, filepath.Join(chart, "values.yaml"), &values)
 	if change != nil {
 		change(values)
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(values); err != nil {
+		return nil, err
 	}
 	about := map[string]any{}
 	readYAML(t, filepath.Join(chart, "Chart.yaml"), &about)
@@ -220,6 +228,21 @@ func TestChart(t *testing.T) {
 			}
 			careful(t, under(pod, "spec"))
 			starts(t, under(pod, "spec"), under(all["ConfigMap"], "data", "nod.yaml").(string))
+		})
+	}
+	for name, x := range map[string]struct {
+		change func(map[string]any)
+		says   string
+	}{
+		"a misspelt value":        {func(v map[string]any) { v["networkpolicy"] = map[string]any{"enabled": false} }, "networkpolicy"},
+		"one level down":          {func(v map[string]any) { v["networkPolicy"].(map[string]any)["form"] = peer }, "form"},
+		"text for a number":       {func(v map[string]any) { v["replicas"] = "two" }, "/replicas"},
+		"a number for Prometheus": {func(v map[string]any) { v["serviceMonitor"].(map[string]any)["interval"] = 30 }, "/serviceMonitor/interval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := chartOf(t, x.change); err == nil || !strings.Contains(err.Error(), x.says) {
+				t.Errorf("Helm says %v", err)
+			}
 		})
 	}
 	for _, value := range []string{"secret", "auditSecret"} {
