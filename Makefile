@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: docs help run try-slack try-discord test race fuzz mutate breaks chaos simulate bench discord-spec chart lint fmt build install dist release reproducible ci update
+.PHONY: docs help run try-slack try-discord test race fuzz mutate breaks chaos simulate bench chart lint fmt build install dist release reproducible ci update
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -54,12 +54,6 @@ simulate: ## SEEDS (100000) stories of several replicas in which everything brea
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/tools/bench $(BENCH)
-
-discord-spec: ## hold what goes to and from Discord's stand-in against Discord's own OpenAPI description, at SPEC=/path/to/openapi.json
-	@test -n "$(SPEC)" || { echo "make discord-spec SPEC=/path/to/openapi.json: Discord publishes it in its discord-api-spec repository"; exit 2; }
-	@record=$$(mktemp); trap 'rm -f "$$record"' EXIT; \
-		NOD_DISCORD_SPEC=$(abspath $(SPEC)) NOD_DISCORD_RECORD=$$record go test -count=1 ./tests/standins/fakediscord/... ./adapters/discord/... && \
-		cd tests/standins/fakediscord/spec && go test . && go run . -spec $(abspath $(SPEC)) "$$record"
 
 chart: ## have Helm itself lint the chart and render what tests compare theirs with; run it after each change there (compiles for minutes)
 	@go run $(HELM) lint --strict deploy/helm/nod

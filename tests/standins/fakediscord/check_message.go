@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -246,7 +247,23 @@ func rich(list []any) []any {
 		if e, ok := v.(obj); ok {
 			e = maps.Clone(e)
 			e["type"] = "rich"
+			if fields, ok := e["fields"].([]any); ok {
+				e["fields"] = completed(fields, obj{"inline": false})
+			}
 			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// completed are objects with what each of them has, said or not.
+func completed(list []any, usual obj) []any {
+	out := slices.Clone(list)
+	for i, v := range list {
+		if o, ok := v.(obj); ok {
+			all := maps.Clone(usual)
+			maps.Copy(all, o)
+			out[i] = all
 		}
 	}
 	return out

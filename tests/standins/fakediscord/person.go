@@ -1,6 +1,9 @@
 package fakediscord
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // What people do. Each makes the change and sends the events that the program would get for it.
 
@@ -59,7 +62,10 @@ func (s *Server) Post(p Post) (id string) {
 			v.Mentions = append(v.Mentions, of.Author)
 		}
 	}
-	m.poll = p.Poll
+	if p.Poll != nil {
+		m.poll = completed([]any{p.Poll}, obj{"expiry": stamp(s.clock.Now().Add(24 * time.Hour)), "allow_multiselect": false, "layout_type": 1,
+			"results": obj{"is_finalized": false, "answer_counts": []any{}}})[0]
+	}
 	if p.Forward != "" {
 		of := c.find(p.Forward)
 		m.Reference, m.snapshot = &Reference{Message: of.ID, Channel: c.ID, Guild: c.Guild, Kind: 1}, s.wireSnapshot(of)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/tests/standins/fakediscord/spec"
 )
 
 // Sizes of uploads. https://docs.discord.com/developers/reference#uploading-files
@@ -186,8 +188,29 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, rt
 		page(w, status, h)
 		return
 	}
-	s.tape.write(q, status, answer)
+	s.compare(q, status, answer)
 	respond(w, status, answer, h)
+}
+
+// compare tells [Options.Undescribed] what is not as Discord describes it.
+func (s *Server) compare(q *request, status int, answer any) {
+	if s.opt.Undescribed == nil || q.call.Method == "" {
+		return
+	}
+	described, err := spec.Discord()
+	if err != nil {
+		panic("fakediscord: Discord's description: " + err.Error())
+	}
+	c := spec.Call{Method: q.http.Method, Path: q.http.URL.Path, Status: status}
+	if json.Valid(q.raw) {
+		c.Request = q.raw
+	}
+	if status != http.StatusNoContent {
+		c.Answer, _ = json.Marshal(answer)
+	}
+	for _, fault := range described.Faults(c) {
+		s.opt.Undescribed(fault)
+	}
 }
 
 func (s *Server) run(q *request, rt route) (int, any, *refusal) {

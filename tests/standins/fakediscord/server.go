@@ -46,6 +46,8 @@ type Options struct {
 	Lean bool
 	// Listen is an address such as "127.0.0.1:8092". Empty: any port of loopback
 	Listen string
+	// Undescribed hears of each call and answer that Discord's own description of its API has no place for. nil: they are not compared
+	Undescribed func(fault string)
 }
 
 // Server is the stand-in. Make one with [New], and [Server.Close] it.
@@ -63,7 +65,6 @@ type Server struct {
 	stop   context.CancelFunc
 	work   sync.WaitGroup // sockets and deliveries over HTTP
 	out    *http.Client   // of signed HTTP
-	tape   *recorder
 	closed bool
 
 	mu        sync.Mutex
@@ -128,7 +129,7 @@ func New(o Options) *Server {
 		nonces: map[string]*Message{}, commands: map[string][]obj{}, files: map[string][]byte{}, answers: map[string]http.HandlerFunc{}, interactions: map[string]*interaction{},
 		tokens: map[string]*interaction{}, modals: map[string][]*Modal{}, versions: map[string]int{},
 		windows: map[string]*window{}, sessions: map[string]*session{}, greetings: map[Moment][]Greeting{},
-		out: &http.Client{Transport: &http.Transport{}}, tape: openTape(),
+		out: &http.Client{Transport: &http.Transport{}},
 	}
 	s.signIn.ID, s.signIn.Secret = o.AppID, ClientSecret
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -157,7 +158,6 @@ func (s *Server) Close() {
 	s.http.Close()
 	s.work.Wait()
 	s.out.CloseIdleConnections()
-	s.tape.close()
 }
 
 // Base is the address in front of "/api/v10".
