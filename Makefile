@@ -78,15 +78,16 @@ install: ## nod where go install puts programs: GOBIN, or bin in GOPATH
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$$(go env GOBIN | grep . || echo "$$(go env GOPATH)/bin")/nod$$(go env GOEXE)" ./cmd/bot
 
 update: ## write golden files anew; read the diff before you commit it
-	go test ./cmd/bot/config -update
+	go test ./cmd/bot/config ./core/agent/turn -update
 	go test ./tests/suites/replicas -run SettingsShow -update-shown
 	go test ./adapters/slack/blocks -run "Shapes|Views|Notes" -update-shapes
-	go test ./adapters/slack/doctor -run Manifest -update-manifest
+	go test ./adapters/slack/doctor ./adapters/discord/doctor -run Manifest -update-manifest
 	go test ./adapters/discord/components -run "Shapes|Views|Notes|Details" -update-shapes
 	go test ./tests/suites/e2e -run Transcripts -update-transcripts
 	go test ./tests/suites/e2e -run 'Tasks$$' -update-tasks
 	go test ./adapters/web -run 'Cards$$' -update-cards
 	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
+	go test ./adapters/web -run Golden -update
 	go test ./adapters/web -run OpenAPI -update-openapi
 	go test ./tests/suites/e2e -run Picture -update-picture
 
