@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,6 +123,8 @@ func redisAdvice(ctx context.Context, err error) string {
 		return "Give the user of redis.url the keys, channels and commands of deploy/redis-users.acl."
 	case strings.HasPrefix(said, "redis.durability"):
 		return "Set redis.durability to local, or to what this server can confirm: fsync needs Redis 7.2 or later with appendonly yes."
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return "Name in redis.url (REDIS_URL) a host that the certificate has. An authority of your own is a file that SSL_CERT_FILE names."
 	case ctx.Err() != nil:
 		return "The server did not answer in time: look at redis.url (REDIS_URL) and at the network."
 	}

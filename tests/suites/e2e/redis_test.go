@@ -1,10 +1,17 @@
 package e2e
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // replicas are two processes on one real Redis. They share the folder of the demo's files, as processes on one machine do.
@@ -129,6 +136,39 @@ func TestRedisRestarts(t *testing.T) {
 	})
 	atB.idle()
 	if got := a.content("notes.txt"); got != "hello" {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+// Over TLS, with an authority of the operator's own beside the system's. Without it nothing is sent there, and what is wrong is said.
+// R54
+func TestRedisOverTLS(t *testing.T) {
+	t.Parallel()
+	pair := httptest.NewTLSServer(nil)
+	pair.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(pair.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, secret := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: pair.Certificate().Raw}, secret: {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port := strconv.Itoa(stand.FreePort(t))
+	redis := startRedisAt(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", secret, "--tls-auth-clients", "no")
+	env := map[string]string{"REDIS_URL": "rediss://" + redis.user + "127.0.0.1:" + port}
+	code, said := prepare(t, settings{name: "stranger", env: env}).run("doctor")
+	if code == 0 || !strings.Contains(said, "certificate") || !strings.Contains(said, "SSL_CERT_FILE") {
+		t.Errorf("the doctor of who does not know the authority: %d\n%s", code, said)
+	}
+	b := start(t, settings{env: map[string]string{"REDIS_URL": env["REDIS_URL"], "SSL_CERT_FILE": cert}})
+	r := b.session("Ana").room()
+	r.mustClick(r.ask("write hello to notes.txt").RequestID, "allow_once")
+	r.idle()
+	if got := b.content("notes.txt"); got != "hello" {
 		t.Errorf("the file says %q", got)
 	}
 }
