@@ -227,6 +227,8 @@ func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 	} else {
 		m.c.with(k.Value).ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	}
+	// A program with an admin's key is told so, and gets no session that would be over before its first use.
+	m.c.with(masterKey).fails(http.StatusForbidden, "forbidden", "POST", "/api/v1/sessions", map[string]string{"name": "Ana"})
 	// What was opened before: by a name, and by an older version.
 	for _, stored := range []string{`{"user":"u-eve","name":"Ana","opener":"-","opened":"2099-01-01T00:00:00Z","seen":"2099-01-01T00:00:00Z"}`, `{"user":"u-eve","name":"Ana"}`} {
 		m.b.sessions[hashOf("nod_before")] = []byte(stored)

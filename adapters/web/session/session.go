@@ -241,6 +241,9 @@ func (s *Sessions) open(ctx context.Context, by configuredKey, name string, asAd
 		x.User, x.Name, x.Admin = by.user.Key, adminName, true
 	case by.name != "":
 		x.User, x.Name = by.name, by.name
+	case len(s.Doors) > 0:
+		return "", p, Refused{http.StatusForbidden, "forbidden",
+			"Nobody names themselves here: open a session with a key that has a name (web.session_keys). An admin's key needs none: it is the bearer of all that follows."}
 	default:
 		x.Name = cmp.Or(named(name), "you")
 		if !s.mayBeCalled(x.Name) {

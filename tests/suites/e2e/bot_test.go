@@ -114,6 +114,20 @@ func (b *bot) configure(yaml string) {
 
 func (b *bot) start() {
 	b.t.Helper()
+	b.listen()
+	until(b.t, b.name+" is ready", func() bool {
+		r, err := http.Get(b.addr + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		return r.StatusCode == http.StatusOK
+	})
+}
+
+// listen starts a bot that need not get ready.
+func (b *bot) listen() {
+	b.t.Helper()
 	b.launch()
 	listening := make(chan string, 1)
 	b.follow(func(line string) {
@@ -132,14 +146,6 @@ func (b *bot) start() {
 	case <-time.After(patience):
 		b.t.Fatalf("%s does not say where it listens", b.name)
 	}
-	until(b.t, b.name+" is ready", func() bool {
-		r, err := http.Get(b.addr + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer r.Body.Close()
-		return r.StatusCode == http.StatusOK
-	})
 }
 
 // launch starts the process and nothing else.
