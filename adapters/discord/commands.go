@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -210,7 +209,7 @@ func (a *Adapter) ask(ctx context.Context, c interaction, question string) *repl
 	switch {
 	case question == "":
 		return say(sayEmptyAsk)
-	case len(question) > agent.MaxText || utf8.RuneCountInString(question) > inbound.MaxAsk:
+	case len(question) > agent.MaxText: // with the names that stand for what it mentions
 		return say(surface.SayTooLong(len(question)))
 	}
 	standing := a.standing(ctx, c.by)

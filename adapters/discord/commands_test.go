@@ -150,6 +150,25 @@ func TestAQuestionThatIsNotShownIsNotRecorded(t *testing.T) {
 	}
 }
 
+// What is mentioned becomes its name, which may make a question longer than Discord lets anybody type one.
+func TestAQuestionOfAnOddLength(t *testing.T) {
+	p := newParlor(t)
+	long := p.AddChannel(fakediscord.Channel{ID: "4002", Name: strings.Repeat("𝔩", 100)})
+	p.until("its name is known", func() bool { _, there := p.a.in.channels.get(long, p.clock.Now()); return there })
+	for _, x := range []struct {
+		question, told string
+		taken          int
+	}{{" ", sayEmptyAsk, 0}, {strings.Repeat("<#4002>", 170), "67 KiB, and at most 64 KiB", 0}, {strings.Repeat("<#4002>", 41), "", 1}} {
+		p.command(p.ana, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: x.question})
+		p.until("it is taken or not", func() bool { return len(p.ledger.asked()) == x.taken })
+		if got := p.told(p.ana, p.general); !strings.Contains(got, x.told) {
+			t.Errorf("%.20q: told %s", x.question, got)
+		}
+	}
+	p.Say(p.ben, p.OpenDM(p.ben), strings.Repeat("<#4002>", 170))
+	p.until("Ben is told, too", func() bool { return strings.Contains(p.told(p.ben, p.general), "67 KiB") })
+}
+
 func TestStopAndResetActOnThePlaceTheyAreGivenIn(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
