@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord/backfill"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
@@ -90,7 +91,18 @@ func TestAMessageThatIsNotRecordedIsFetchedInItsOrder(t *testing.T) {
 
 func TestTheFirstMessageOfARoomIsFetchedToo(t *testing.T) {
 	p := newParlor(t)
-	p.failing(1, func(chat.Said) bool { return true })
+	failed := false
+	p.ledger.set(func() {
+		p.ledger.fail = func(chat.Inbound) error {
+			if failed {
+				return nil
+			}
+			failed = true
+			p.a.in.channels.byID.Remove(p.general) // of which server it is cannot be asked for at once
+			p.Fail(fakediscord.GetChannel, 1, fakediscord.Fault{Status: http.StatusBadGateway})
+			return errDown
+		}
+	})
 	id := p.Say(p.ana, p.general, p.bot()+" one")
 	p.until("it is taken", func() bool { return p.tookMessage(id) })
 	got := onlyOne[chat.Said](p)
@@ -123,8 +135,9 @@ func TestTheMarkStaysWhileARoomIsBehind(t *testing.T) {
 			}
 		}
 	})
-	p.Say(p.ana, dm, "two")
+	two := p.Say(p.ana, dm, "two")
 	p.until("the room is behind", func() bool { return p.behind() == 1 })
+	p.EditMessage(dm, two, "2") // it is fetched as it is then
 	three := p.Say(p.ana, dm, "three")
 	p.until("it was tried", func() bool { return len(p.ledger.asked()) > 5 })
 	if got := p.marks.of(dm); got != one {
@@ -132,13 +145,19 @@ func TestTheMarkStaysWhileARoomIsBehind(t *testing.T) {
 	}
 	close(let)
 	p.until("the mark follows", func() bool { return p.marks.of(dm) == three })
-	if got := p.ledger.texts(); !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("taken: %q", got)
+	if got := p.ledger.texts(); !slices.Equal(got, []string{"one", "2", "three"}) || len(p.ledger.got()) != 3 {
+		t.Errorf("taken: %+v", p.ledger.got())
 	}
 }
 
 func TestWhatAGapSwallowedIsFetched(t *testing.T) {
-	p := newParlor(t)
+	p := newParlor(t, func(p *parlor, c *Config) {
+		c.Channels = map[string]Channel{p.AddChannel(fakediscord.Channel{ID: "4001", Name: "talk"}): {Conversation: InChannel}}
+	})
+	talk := p.Say(p.ana, "4001", p.bot()+" hello")
+	p.until("the channel has a mark", func() bool { return p.marks.of("4001") == talk })
+	p.ledger.set(func() { p.ledger.calls, p.ledger.taken = nil, p.ledger.taken[:0] })
+	p.ledger.set(func() { p.ledger.sessions[ids.Place{Guild: p.Guild(), Channel: "4001"}.Chat()] = turn.Session{} })
 	id := p.ask("one")
 	if _, err := p.a.Post(p.ctx, p.in(id), "key", inWords("here")); err != nil {
 		t.Fatal(err)
@@ -150,6 +169,8 @@ func TestWhatAGapSwallowedIsFetched(t *testing.T) {
 		p.Say(p.ana, id, fmt.Sprint("follow-up ", i))
 		missed = append(missed, fmt.Sprint("follow-up ", i))
 	}
+	p.Post(fakediscord.Post{User: p.AddUser(fakediscord.User{Name: "robot", Bot: true}), Channel: p.general, Text: p.bot() + " from a program that is not listed"})
+	p.Say(p.ben, "4001", "people among themselves")
 	other := p.Say(p.ben, p.general, p.bot()+" a new question")
 	p.until("all are taken", func() bool { return len(p.ledger.texts()) == 5 && p.behind() == 0 && !p.frozen() })
 	var inThread []string
@@ -158,7 +179,7 @@ func TestWhatAGapSwallowedIsFetched(t *testing.T) {
 			inThread = append(inThread, in.(chat.Said).Text)
 		}
 	}
-	if !slices.Equal(inThread, missed) || !p.tookMessage(other) {
+	if !slices.Equal(inThread, missed) || !p.tookMessage(other) || len(p.ledger.asked()) != 5 {
 		t.Errorf("taken: %q", p.ledger.texts())
 	}
 }
@@ -191,8 +212,12 @@ func TestNothingMovesAMarkBeforeTheMarksAreRead(t *testing.T) {
 	p.until("it is marked", func() bool { return p.marks.of(dm) == one })
 	p.marks.break_(errDown)
 	p.a.connected(0, false)
+	p.Say(p.ben, p.general, "not for the bot, so nothing is fetched there")
 	two := p.Say(p.ana, dm, "two")
-	p.until("it waits", func() bool { return p.behind() == 1 })
+	p.until("it waits", func() bool { return p.behind() > 0 })
+	if err := p.a.Settled(p.ctx, p.general); err != nil || p.behind() != 1 {
+		t.Errorf("%d rooms wait: %v", p.behind(), err)
+	}
 	if len(p.ledger.asked()) != 1 || p.marks.of(dm) != one {
 		t.Errorf("%+v, mark %s", p.ledger.asked(), p.marks.of(dm))
 	}

@@ -19,7 +19,7 @@ import (
 
 // changed takes an edit. Discord sends the same event when a link gets its preview, and for each of our own edits.
 func (a *Adapter) changed(m *inbound.Message) {
-	if !ids.IsSnowflake(string(m.Channel)) || !ids.IsSnowflake(string(m.ID)) || m.Edited == "" || !m.ByPerson(a.self.User) {
+	if m.Edited == "" || !m.ByPerson(a.self.User) {
 		return
 	}
 	a.afterwards(string(m.Channel), string(m.ID), func(ctx context.Context) error { return a.corrected(ctx, m) })
@@ -28,10 +28,10 @@ func (a *Adapter) changed(m *inbound.Message) {
 // corrected passes an edit on. The engine honours it while the message waits, and says in the chat that it came too late.
 func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
 	s := userMessage{m: m, called: true}
-	if ok, err := a.locate(ctx, &s); !ok || err != nil {
+	if ok, err := a.locate(ctx, &s); !ok {
 		return err
 	}
-	if known, err := a.Engine.Knows(ctx, s.at.Chat()); err != nil || !known {
+	if known, err := a.Engine.Knows(ctx, s.at.Chat()); !known {
 		return err
 	}
 	text := surface.WithFiles(a.wording(m), m.Enclosed())
@@ -48,9 +48,6 @@ func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
 
 // deleted takes deletions, of our own messages too: what people cannot see they cannot answer.
 func (a *Adapter) deleted(r *inbound.Deletion) {
-	if !ids.IsSnowflake(string(r.Channel)) {
-		return
-	}
 	for _, id := range append(r.IDs, r.ID) {
 		if ids.IsSnowflake(string(id)) {
 			a.afterwards(string(r.Channel), string(id), func(ctx context.Context) error {
@@ -78,7 +75,7 @@ func (a *Adapter) takenBack(ctx context.Context, room, guild, id string) error {
 	}
 	for _, p := range at {
 		known, err := a.Engine.Knows(ctx, p.Chat())
-		if err == nil && known {
+		if known {
 			err = a.Engine.Accept(ctx, chat.Deleted{
 				Envelope: envelopeOf(p, chat.Delivery("d:"+id), inbound.Person{}, chat.ReplyHandle{}), Message: chat.MessageRef(id),
 			})
@@ -107,7 +104,7 @@ func (a *Adapter) afterwards(room, message string, do func(context.Context) erro
 			a.missed.Retry(room, inTime)
 		}
 	})
-	if !taken && a.isOpen() {
+	if !taken {
 		a.missed.Retry(room, inTime)
 	}
 }
@@ -150,9 +147,8 @@ func (a *Adapter) left(g *inbound.GuildObject) {
 // channelChanged learns a channel or thread. A thread that is archived opens again with the next message; locked as well, it does not.
 func (a *Adapter) channelChanged(d *inbound.ChannelObject) {
 	c := d.Channel("")
-	was, _ := a.in.channels.get(c.ID, a.now())
 	a.in.channels.put(c)
-	if c.IsThread() && c.IsClosed() && !was.IsClosed() && ids.IsSnowflake(c.ID) {
+	if c.IsClosed() && ids.IsSnowflake(c.ID) {
 		a.shut(c.ID, chat.Delivery("g:"+c.ID+":"+string(d.Metadata.At)), func(p ids.Place) bool { return p.Thread == c.ID })
 	}
 }
@@ -187,8 +183,8 @@ func (a *Adapter) LinkTo(l render.ChatLink) string { return components.AddressOf
 // asking are the chats in which something waits for a person.
 func (a *Adapter) asking(ctx context.Context, match func(ids.Place) bool) ([]chat.ID, error) {
 	chats, err := a.Asks.Asking(ctx, func(id chat.ID) bool {
-		p, ok := ids.PlaceOf(id)
-		return ok && match(p)
+		p, _ := ids.PlaceOf(id) // of another platform: nowhere
+		return match(p)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("what waits for an answer: %w", err)

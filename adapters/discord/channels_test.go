@@ -2,6 +2,7 @@ package discord
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -58,6 +59,13 @@ func TestARefusalIsBelievedForAMinute(t *testing.T) {
 	}
 	if _, err := p.a.channelOf(p.ctx, "../../users/@me"); !rest.IsUnreachable(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAnAnswerThatIsNoChannelIsNone(t *testing.T) {
+	a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[]`)) })})
+	if c, err := a.channelOf(t.Context(), "4001"); err == nil || rest.IsUnreachable(err) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -120,15 +120,11 @@ func (a *Adapter) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { a.registering(ctx) })
 	err := a.gate.Run(ctx, a.self.Application)
-	ended := ctx.Err() != nil
 	cancel()
 	workers.Wait()
 	a.closeInbox()
 	a.api.CloseIdle()
 	a.cdn.CloseIdleConnections()
-	if ended {
-		return nil
-	}
 	return err
 }
 
@@ -149,11 +145,7 @@ func (a *Adapter) registering(ctx context.Context) {
 // register makes the application's global commands ours, where they are not. There are few such writes a day.
 // https://discord.com/developers/docs/interactions/application-commands#registering-a-command
 func (a *Adapter) register(ctx context.Context) error {
-	me, err := a.me(ctx)
-	if err != nil {
-		return err
-	}
-	at := discordgo.EndpointApplicationGlobalCommands(me.Application)
+	at := discordgo.EndpointApplicationGlobalCommands(a.self.Application)
 	var there []json.RawMessage
 	if err := a.api.Call(ctx, http.MethodGet, at, nil, &there); err != nil {
 		return err

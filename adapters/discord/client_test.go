@@ -114,10 +114,12 @@ func knownAs(a *Adapter) {
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
-	_, err := New(Config{PublicKey: "short"})
-	for _, want := range []string{"Token", "Engine", "Asks", "PublicKey"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not name %s", err, want)
+	for _, key := range []string{"short", strings.Repeat("0", 64) + "zz"} {
+		_, err := New(Config{PublicKey: key})
+		for _, want := range []string{"Token", "Engine", "Asks", "PublicKey"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v does not name %s", key, err, want)
+			}
 		}
 	}
 	for _, address := range []string{"localhost:8080", "ftp://h", "http://", "::"} {
@@ -136,15 +138,20 @@ func TestIntroduceKnowsBotAndApplicationApart(t *testing.T) {
 }
 
 func TestIntroduceGivesUpOnATokenThatDiscordRefuses(t *testing.T) {
-	n := 0
-	a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		n++
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = w.Write([]byte(`{"message":"401: Unauthorized","code":0}`))
-	})})
-	err := a.introduce(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") || strings.Contains(err.Error(), samples.Token) || n != 1 {
-		t.Errorf("asked %d times: %v", n, err)
+	for taken := range 2 { // a token may be reset between the two questions
+		n := 0
+		a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n <= taken {
+				_, _ = w.Write([]byte(`{"id":"77","username":"nod"}`))
+				return
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"message":"401: Unauthorized","code":0}`))
+		})})
+		err := a.introduce(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") || strings.Contains(err.Error(), samples.Token) || n != taken+1 {
+			t.Errorf("asked %d times: %v", n, err)
+		}
 	}
 }
 
@@ -166,6 +173,8 @@ func TestIntroduceTriesAgainAsLateAsDiscordSays(t *testing.T) {
 			w.Header().Set("Retry-After", "90")
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte(`{"message":"You are being rate limited.","retry_after":90.0,"global":false}`))
+		case 3, 6: // who the user is, and which application it is of, are not said
+			_, _ = w.Write([]byte(`{}`))
 		default:
 			_, _ = w.Write([]byte(`{"id":"77","username":"nod"}`))
 		}
@@ -177,7 +186,7 @@ func TestIntroduceTriesAgainAsLateAsDiscordSays(t *testing.T) {
 	if err := a.introduce(t.Context()); err != nil || a.self.User != "77" {
 		t.Fatal(a.self, err)
 	}
-	if len(waits) != 2 || waits[0] >= time.Second || waits[1] < 90*time.Second {
+	if len(waits) != 4 || n != 8 || waits[0] >= time.Second || waits[1] < 90*time.Second {
 		t.Errorf("waited %v", waits)
 	}
 	if strings.Contains(log.String(), samples.Token) {
@@ -189,6 +198,9 @@ func TestCallsBeforeRunWaitUntilTheContextEnds(t *testing.T) {
 	a, _ := outward(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
+	if err := a.Run(ctx); err != nil {
+		t.Error(err)
+	}
 	if _, err := a.Post(ctx, ids.Place{Guild: "1", Channel: "2", Thread: ""}.Chat(), "k", words("hi")); samples.KindOf(err) != agent.FaultTransient {
 		t.Error(err)
 	}
@@ -284,16 +296,20 @@ func TestRunSaysWhatToDoWhereTheTokenIsWrong(t *testing.T) {
 	srv := fakediscord.New(fakediscord.Options{})
 	defer srv.Close()
 	a, _ := outward(t, Config{APIURL: srv.URL()})
-	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") {
-		t.Error(err)
+	if err := a.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") || len(srv.Calls()) != 1 {
+		t.Error(err, srv.Calls())
 	}
 }
 
 func TestCommandsAreRegisteredAsSoonAsThatIsPossible(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
-	s.Fail("", 1, fakediscord.Fault{Status: 503})
+	s.Fail(fakediscord.GetCommands, 1, fakediscord.Fault{Status: 503})
+	s.Fail(fakediscord.PutCommands, 1, fakediscord.Fault{Status: 503})
 	s.a.registering(t.Context())
-	if s.Count(fakediscord.PutCommands) != 1 || len(s.pauses) != 1 {
+	ctx, cancel := samples.EndedContext(t)
+	defer cancel()
+	s.a.registering(ctx)
+	if s.Count(fakediscord.PutCommands) != 1 || len(s.pauses) != 2 || strings.Contains(s.log.String(), "going on without") {
 		t.Errorf("registered %d times after %v", s.Count(fakediscord.PutCommands), s.pauses)
 	}
 }

@@ -40,7 +40,7 @@ func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Comman
 		return nil
 	}
 	by := s.m.Sender(s.at.Guild)
-	if s.at.Guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
+	if by.Groups == nil { // fetched: it does not say which roles its author has
 		by.Groups = a.rolesOf(ctx, s.at, by.User)
 	}
 	if c.Verb != "stop" && a.standing(ctx, by) != chat.Member {
@@ -74,7 +74,7 @@ func (a *Adapter) rolesOf(ctx context.Context, p ids.Place, u chat.User) []chat.
 // replyPlace is where an answer to the author goes. A thread that the message begins is not there yet.
 func (s *userMessage) replyPlace() ids.Place {
 	at := s.at
-	if s.begins && !s.hasLog {
+	if s.begins {
 		at.Thread = ""
 	}
 	return at
@@ -130,7 +130,7 @@ func (a *Adapter) typedSettings(ctx context.Context, s userMessage, by inbound.P
 		return nil
 	}
 	env := envelopeOf(s.at, s.delivery(), by, s.reply())
-	if s.begins && !s.hasLog { // nothing was said there yet: the thread would begin with this
+	if s.begins { // nothing was said there yet: the thread would begin with this
 		env.Chat = chat.ID{}
 	}
 	lines, err := a.settingsCommand(ctx, env, words)
@@ -222,7 +222,7 @@ func (a *Adapter) ask(ctx context.Context, c interaction, question string) *repl
 		a.Logger.Warn("discord: a question asked by command could not be shown", "chat", c.at.Chat(), "err", err)
 		return say(sayNotAsked)
 	}
-	begins := a.beginsThread(c.at, c.channel)
+	begins := a.beginsThread(c.channel)
 	if begins {
 		c.at.Thread = shown
 		a.expect(c.at, c.by.User.Key, question)
@@ -271,8 +271,7 @@ func (a *Adapter) pending(ctx context.Context, c interaction) (*reply, error) {
 	}
 	var list components.PendingList
 	for i, s := range sessions {
-		p, ok := ids.PlaceOf(s.Chat)
-		if ok && !list.Add(p, s) {
+		if p, _ := ids.PlaceOf(s.Chat); !list.Add(p, s) {
 			list.LeaveOut(len(sessions) - i)
 			break
 		}
@@ -284,15 +283,15 @@ func (a *Adapter) pending(ctx context.Context, c interaction) (*reply, error) {
 	return say(surface.SayNothingPending), nil
 }
 
-// beginsThread reports whether what is said in a place begins a thread: its channel is no chat itself.
-func (a *Adapter) beginsThread(at ids.Place, c inbound.Channel) bool {
-	return at.Thread == "" && at.Guild != "" && c.HasThreads() && a.conversation(c.ID) != InChannel
+// beginsThread reports whether what is said in a channel begins a thread: it is no chat itself.
+func (a *Adapter) beginsThread(c inbound.Channel) bool {
+	return c.HasThreads() && a.conversation(c.ID) != InChannel
 }
 
 // change stops a turn, or lets the chat start over. In a channel whose chats are threads it says so.
 func (a *Adapter) change(ctx context.Context, c interaction, verb string) (*reply, error) {
-	if a.beginsThread(c.at, c.channel) {
-		if known, err := a.Engine.Knows(ctx, c.at.Chat()); err != nil || !known { // it may have been otherwise before
+	if a.beginsThread(c.channel) {
+		if known, err := a.Engine.Knows(ctx, c.at.Chat()); !known { // it may have been otherwise before
 			return say(sayNoChat(verb)), err
 		}
 	}

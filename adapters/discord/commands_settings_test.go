@@ -77,6 +77,16 @@ func TestLongSettingsAreAFile(t *testing.T) {
 	}
 }
 
+func TestSettingsOfAChannelThatIsAChat(t *testing.T) {
+	o := &office{lines: []string{"here"}}
+	p := newParlor(t, func(_ *parlor, c *Config) { c.Settings, c.Conversation = o, InChannel })
+	p.Say(p.ana, p.general, p.bot()+" permissions show")
+	p.until("it is answered", func() bool { return strings.Contains(p.told(p.ana, p.general), "here") })
+	if got := lastOf(o, &o.commands); got.env.Chat != (ids.Place{Guild: p.Guild(), Channel: p.general}.Chat()) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTypedSettingsAreAnsweredPrivately(t *testing.T) {
 	p, o := managed(t)
 	o.set(func() { o.lines = []string{"secret-1"} })
@@ -132,11 +142,11 @@ func TestSettingsAreNeverSaidOpenly(t *testing.T) {
 // What could not be done is tried again, as a message is.
 func TestTypedSettingsThatCouldNotBeDone(t *testing.T) {
 	p, o := managed(t)
-	o.set(func() { o.err, o.lines = errDown, []string{"done"} })
+	o.set(func() { o.err = errDown })
 	dm := p.OpenDM(p.ana)
 	p.Say(p.ana, dm, "halt")
 	p.until("it was tried", func() bool { return countOf(o, &o.commands) > 0 })
-	o.set(func() { o.err = nil })
+	o.set(func() { o.err, o.lines = nil, []string{"done"} })
 	p.until("it is done", func() bool { return strings.Contains(p.told(p.ana, dm), "done") })
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord/inbound"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -26,6 +27,16 @@ func TestTypedCommands(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
 	p.asking(ids.Place{Guild: p.Guild(), Channel: p.general, Thread: thread}, "1", "tok")
+	failed := false
+	p.ledger.set(func() {
+		p.ledger.fail = func(chat.Inbound) error { // the first is not recorded at once
+			if !failed {
+				failed = true
+				return errDown
+			}
+			return nil
+		}
+	})
 	for i, x := range []struct {
 		user, say, verb string
 		args            []string
@@ -44,6 +55,19 @@ func TestTypedCommands(t *testing.T) {
 	p.until("the reset is confirmed", func() bool { return strings.Contains(p.told(p.ana, thread), "starts over") })
 	p.Say(p.ana, thread, p.bot()+" stop the server") // a message
 	p.until("it is taken", func() bool { return len(p.ledger.texts()) == 1 })
+	for _, in := range p.ledger.got() { // only commands were given before, but there was a chat
+		if s, ok := in.(chat.Said); ok && s.Context != nil {
+			t.Errorf("%+v", s.Context)
+		}
+	}
+	p.ledger.set(func() { p.ledger.unread = errDown })
+	dm := p.OpenDM(p.ana)
+	p.Say(p.ana, dm, "pending") // what waits there cannot be read at once
+	p.until("it is not known", func() bool {
+		return strings.Contains(p.log.String(), `was not recorded; it is fetched until it is" room=`+dm)
+	})
+	p.ledger.set(func() { p.ledger.unread = nil })
+	p.until("it is known", func() bool { return strings.Contains(p.told(p.ana, dm), surface.SayPending(nil, "chat")) })
 	p.Say(p.ana, thread, p.bot()+" pending")
 	p.until("what waits is listed", func() bool { return strings.Contains(p.told(p.ana, thread), `Write file “notes.txt” · files`) })
 	p.Say(p.ana, thread, p.bot()+" help")
@@ -56,6 +80,9 @@ func TestTypedCommands(t *testing.T) {
 	p.Say(p.ben, thread, p.bot()+" mode never") // which the engine does not do here
 	p.settled(thread)
 	p.close()
+	if n := len(p.Calls(fakediscord.GetMember)); n != 1 { // of the first, which was fetched and does not say
+		t.Errorf("asked for roles %d times", n)
+	}
 	if got := p.told(p.ben, thread); strings.Contains(got, "without asking") {
 		t.Errorf("told: %s", got)
 	}
@@ -105,13 +132,16 @@ func TestAskBeginsAThreadOnItsAnswer(t *testing.T) {
 }
 
 func TestAskElsewhereStaysThere(t *testing.T) {
-	p := newParlor(t)
+	p := newParlor(t, func(p *parlor, c *Config) {
+		c.Channels = map[string]Channel{p.AddChannel(fakediscord.Channel{ID: "4001", Name: "talk"}): {Conversation: InChannel}}
+	})
 	dm := p.OpenDM(p.ana)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	for i, at := range []ids.Place{{Guild: "", Channel: dm, Thread: ""}, {Guild: p.Guild(), Channel: p.general, Thread: thread}} {
-		p.command(p.ana, at.Room(), inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
+	voice := p.AddChannel(fakediscord.Channel{Name: "voice", Kind: 2})
+	for i, at := range []ids.Place{{Guild: "", Channel: dm, Thread: ""}, {Guild: p.Guild(), Channel: p.general, Thread: thread}, {Guild: p.Guild(), Channel: voice}, {Guild: p.Guild(), Channel: "4001"}} {
+		p.command(p.ana, at.Room(), inbound.VerbAsk, map[string]any{inbound.OptionText: "hello " + p.bot()})
 		p.until("it is recorded", func() bool { return len(p.ledger.got()) == i+1 })
-		if got := p.ledger.got()[i].From(); got.Chat != at.Chat() {
+		if got := p.ledger.got()[i].(chat.Said); got.Chat != at.Chat() || got.Text != "hello @nod" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -222,10 +252,12 @@ func TestPendingListsTheChannelAndItsThreads(t *testing.T) {
 	if got := p.told(p.ana, thread); strings.Count(got, "Write file") != 2 {
 		t.Errorf("told: %s", got)
 	}
-	p.ledger.set(func() { p.ledger.down = errDown })
-	p.command(p.ben, p.general, inbound.VerbPending, nil)
-	if got := p.told(p.ben, p.general); !strings.Contains(got, "did not work") {
-		t.Errorf("told: %s", got)
+	for i, fail := range []*error{&p.ledger.down, &p.ledger.unread} {
+		p.ledger.set(func() { p.ledger.down, *fail = nil, errDown })
+		p.command(p.ben, p.general, inbound.VerbPending, nil)
+		if got := p.told(p.ben, p.general); strings.Count(got, "did not work") != i+1 {
+			t.Errorf("told: %s", got)
+		}
 	}
 }
 
@@ -247,7 +279,7 @@ func TestALongListIsCut(t *testing.T) {
 func TestHelpIsPrivate(t *testing.T) {
 	p := newParlor(t)
 	p.command(p.ana, p.general, inbound.VerbHelp, nil)
-	if got := p.told(p.ana, p.general); !strings.Contains(got, "Mention @nod") || len(p.Mine(p.general)) != 0 {
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "Mention @nod") || strings.Contains(got, "Here nod can only") || len(p.Mine(p.general)) != 0 {
 		t.Errorf("told: %s", got)
 	}
 	p.command(p.ben, p.OpenDM(p.ben), inbound.VerbHelp, nil)

@@ -76,6 +76,9 @@ func TestWhomTheBotWorksFor(t *testing.T) {
 					t.Errorf("%q: heard %v", x.text, got)
 				}
 			}
+			strange := p.CreateThread(p.ben, p.general, "", "where nobody called the bot")
+			p.Say(p.ana, strange, "among people")
+			p.settled(strange)
 			for _, in := range p.ledger.got() {
 				if s, ok := in.(chat.Said); !ok || s.Chat != p.in(thread) {
 					t.Errorf("%+v", in)

@@ -28,18 +28,20 @@ func (p *parlor) context(id string) (all []string) {
 	return all
 }
 
+const withoutHistory = "answered without what was said in it before" // in the log
+
 func TestAStrangeThreadIsImportedOnce(t *testing.T) {
 	p := newParlor(t)
 	robot := p.AddUser(fakediscord.User{Name: "robot", Bot: true})
 	start := p.Say(p.ben, p.general, "the disk is full")
 	thread := p.CreateThread(p.ben, p.general, start, "disk")
-	p.Say(p.ana, thread, "<@"+p.ben+"> which one?")
+	question := p.Say(p.ana, thread, "<@"+p.ben+"> which one?")
 	p.Post(fakediscord.Post{User: robot, Channel: thread, Embeds: []any{map[string]any{"title": "db1: 99 %"}}})
 	if _, err := p.a.Post(p.ctx, p.in(thread), "own", inWords("of the bot itself")); err != nil {
 		t.Fatal(err)
 	}
 	p.Post(fakediscord.Post{User: p.ana, Channel: thread, Type: 4, Text: "renamed"})
-	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
+	got := p.context(p.Reply(p.ana, thread, question, p.bot()+" help us")) // to what is there anyway
 	if want := []string{"Ben: the disk is full", "Ana: @Ben which one?", "robot: **db1: 99 %**"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -54,7 +56,7 @@ func TestAStrangeThreadIsImportedOnce(t *testing.T) {
 
 func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
 	p := newParlor(t)
-	thread := p.CreateThread(p.ben, p.general, "", "disk")
+	thread := p.CreateThread(p.ben, p.general, p.Say(p.ben, p.general, "the disk is full"), "disk")
 	p.Say(p.ana, thread, "before")
 	p.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: http.StatusInternalServerError})
 	if got := p.context(p.Say(p.ana, thread, p.bot()+" help us")); got != nil {
@@ -72,6 +74,10 @@ func TestALongThreadIsCutInTheMiddle(t *testing.T) {
 	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
 	if len(got) != surface.MaxQuotes+2 || got[0] != "Ben: the first" || !strings.Contains(got[1], "left out") || got[len(got)-1] != fmt.Sprint("Ana: message ", surface.MaxQuotes+19) {
 		t.Errorf("%d: %q", len(got), got)
+	}
+	p.Say(p.ben, thread, "one more")
+	if got := p.context(p.Say(p.ana, thread, p.bot()+" and now?")); !slices.Equal(got, []string{"Ben: one more"}) {
+		t.Errorf("nothing is left out: %q", got)
 	}
 }
 
@@ -97,6 +103,12 @@ func TestWhatIsRepliedToIsQuoted(t *testing.T) {
 	}
 	if got := p.context(p.Reply(p.ana, dm, string(own), "thanks")); got != nil {
 		t.Errorf("%q", got) // its own words are in the chat already
+	}
+	if got := p.context(p.Reply(p.ana, dm, p.Say(p.ana, dm, "and you?"), "I asked you this")); !slices.Equal(got, []string{"Ana: and you?"}) {
+		t.Errorf("%q", got)
+	}
+	if got := p.context(p.Reply(p.ana, p.general, p.Post(fakediscord.Post{User: p.ben, Channel: p.general}), p.bot()+" of nothing that can be read")); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -79,6 +79,8 @@ func TestVisitorsCanBeKeptFromTalking(t *testing.T) {
 	}
 	p.Say(p.ana, p.OpenDM(p.ana), "hello")
 	p.until("Ana is heard", func() bool { return slices.Equal(p.ledger.texts(), []string{"hello"}) })
+	p.command(p.ana, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: "by command"})
+	p.until("there, too", func() bool { return slices.Equal(p.ledger.texts(), []string{"hello", "by command"}) })
 }
 
 // Where Discord does not say who has which roles, nobody is taken for a member; what only members may say is fetched until it does.
@@ -88,6 +90,16 @@ func TestWhoIsNotKnownIsNoMember(t *testing.T) {
 	dm := p.OpenDM(p.ana)
 	p.context(p.Say(p.ana, dm, "hello"))
 	if got := onlyOne[chat.Said](p); got.Standing != chat.Untold {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhoIsNotKnownWaitsWhereOnlyMembersMayTalk(t *testing.T) {
+	p := withMembers(t, true)
+	p.Fail(fakediscord.GetMember, 2, fakediscord.Fault{Status: http.StatusInternalServerError})
+	id := p.Say(p.ana, p.OpenDM(p.ana), "hello")
+	p.until("Discord says who she is", func() bool { return p.tookMessage(id) })
+	if got := onlyOne[chat.Said](p); got.Standing != chat.Member {
 		t.Errorf("%+v", got)
 	}
 }

@@ -45,8 +45,8 @@ func (a *Adapter) viewOf(ref string) (view string, ok bool) {
 
 // here is the chat that "here" means in a place, for its settings: none in a channel whose chats are threads.
 func (a *Adapter) here(ctx context.Context, at ids.Place, c inbound.Channel) chat.ID {
-	if a.beginsThread(at, c) {
-		if known, err := a.Engine.Knows(ctx, at.Chat()); err != nil || !known { // it may have been otherwise before
+	if a.beginsThread(c) {
+		if known, _ := a.Engine.Knows(ctx, at.Chat()); !known { // it may have been otherwise before
 			return chat.ID{}
 		}
 	}
@@ -143,11 +143,11 @@ func (a *Adapter) panelOf(ctx context.Context, c interaction, d components.Panel
 // act does an act, after the person confirmed it where the view wants that.
 func (a *Adapter) act(ctx context.Context, at viewRequest, token string, confirmed bool) *reply {
 	if !confirmed {
-		act, ok, err := a.actOf(ctx, at, token)
+		act, err := a.actOf(ctx, at, token)
 		if err != nil {
 			return say(surface.SayNotRead)
 		}
-		if ok && act.Confirm != "" {
+		if act.Confirm != "" {
 			question, views := components.ConfirmAct(at.PanelPage, act, token)
 			a.remember(views)
 			return become(question)
@@ -174,33 +174,32 @@ func (a *Adapter) actConfirmed(ctx context.Context, at viewRequest, token, text 
 	return a.panel(ctx, at)
 }
 
-// actOf is what a view offers under a token now: an act, or an option of one, which then has its label.
-func (a *Adapter) actOf(ctx context.Context, at viewRequest, token string) (act render.Act, ok bool, err error) {
+// actOf is what a view offers under a token now: an act, or an option of one, which then has its label. Nothing: the zero act.
+func (a *Adapter) actOf(ctx context.Context, at viewRequest, token string) (act render.Act, err error) {
 	p, err := a.Settings.Panel(ctx, at.env, at.View)
 	if err != nil && surface.Refusal(err) == nil {
 		a.Logger.Warn("discord: settings could not be read", "err", err)
-		return act, false, err
+		return act, err
 	}
 	for x := range surface.Acts(p) {
-		if x.Kind != render.ActPick && x.Token == token {
-			return x, true, nil
+		if x.Token == token {
+			return x, nil
 		}
-		i := slices.IndexFunc(x.Options, func(o render.Option) bool { return o.Token == token })
-		if x.Kind == render.ActPick && i >= 0 {
+		if i := slices.IndexFunc(x.Options, func(o render.Option) bool { return o.Token == token }); i >= 0 {
 			x.Label = x.Options[i].Label
-			return x, true, nil
+			return x, nil
 		}
 	}
-	return act, false, nil
+	return act, nil
 }
 
 // openFill opens the form of an act.
 func (a *Adapter) openFill(ctx context.Context, at viewRequest, token string, confirmed bool) *reply {
-	act, ok, err := a.actOf(ctx, at, token)
+	act, err := a.actOf(ctx, at, token)
 	switch {
 	case err != nil:
 		return say(surface.SayNotRead)
-	case !ok || act.Kind != render.ActFill:
+	case act.Kind != render.ActFill:
 		at.Say = sayActGone
 		return a.panel(ctx, at)
 	case act.Confirm != "" && !confirmed:

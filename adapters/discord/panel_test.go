@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
@@ -233,9 +234,9 @@ func TestAnActThatIsNotTaken(t *testing.T) {
 		o.panel = func(chat.Envelope, string) (render.Panel, error) { return render.Panel{}, errDown }
 	})
 	before := countOf(o, &o.acted)
-	for _, id := range []string{"nodp:d:0: revoke.g1 =chat", "nodp:f:0: note =chat", "nodp:g:0: - =servers"} {
+	for i, id := range []string{"nodp:d:0: revoke.g1 =chat", "nodp:f:0: note =chat", "nodp:g:0: - =servers"} {
 		p.press(p.ana, thread, panel.ID, id)
-		if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "could not be reached just now") {
+		if got := p.told(p.ana, thread); strings.Count(got, surface.SayNotRead) != i+1 || strings.Contains(got, sayActGone) {
 			t.Errorf("%s: %s", id, got)
 		}
 	}
@@ -247,9 +248,11 @@ func TestAnActThatIsNotTaken(t *testing.T) {
 			return render.Panel{}, &decision.Refusal{Code: decision.RefusedNotYours, Say: "Not yours."}
 		}
 	})
-	p.press(p.ana, thread, panel.ID, "nodp:g:0: - =servers")
-	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "Not yours") {
-		t.Error(got)
+	for i, id := range []string{"nodp:g:0: - =servers", "nodp:d:0: revoke.g1 =chat"} {
+		p.press(p.ana, thread, panel.ID, id)
+		if got := p.told(p.ana, thread); strings.Count(got, "Not yours") != i+1 {
+			t.Errorf("%s: %s", id, got)
+		}
 	}
 }
 
@@ -278,6 +281,27 @@ func TestFormsOfAPanel(t *testing.T) {
 	}
 	p.wait(p.Submit(p.ana, map[string]string{components.FieldFill: "x"}))
 	if got := lastOf(o, &o.acted); got.token != "note" || got.text != "x" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What is picked from a list is confirmed like what stands on a button.
+func TestAPickIsConfirmed(t *testing.T) {
+	p, o := managed(t)
+	o.set(func() {
+		o.panel = func(chat.Envelope, string) (render.Panel, error) {
+			return render.Panel{View: "v", Sections: []render.Section{{Rows: []render.PanelRow{{Line: samples.Plain("x"), Acts: []render.Act{
+				{Kind: render.ActPick, Label: "Mode", Confirm: "Really?", Options: []render.Option{{Token: "mode.never", Label: "Never"}}},
+			}}}}}}, nil
+		}
+	})
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
+	p.clickSeen(p.ana, p.general, "mode.never")
+	if got := p.seen(p.ana, p.general).Text(); !strings.Contains(got, "Really?") || countOf(o, &o.acted) != 0 {
+		t.Error(got)
+	}
+	p.clickSeen(p.ana, p.general, "Never")
+	if got := lastOf(o, &o.acted); got.token != "mode.never" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -339,6 +363,10 @@ func TestViewsThatAreTooLong(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	before := countOf(o, &o.shown)
+	p.press(p.ana, p.general, p.seen(p.ana, p.general).ID, "nodp:t:0: - =chat") // which tab?
+	if s := p.seen(p.ana, p.general).Text(); !strings.Contains(s, "too old") || countOf(o, &o.shown) != before {
+		t.Error(s)
+	}
 	p.clock.Advance(viewsLife)
 	for _, what := range []string{"Do", "Tab 5"} {
 		p.press(p.ana, p.general, p.seen(p.ana, p.general).ID, "nodp:n:0: - =") // redraw
@@ -353,7 +381,11 @@ func TestViewsThatAreTooLong(t *testing.T) {
 
 // forge is a click as the gateway would bring it, with anything in it.
 func (p *parlor) forge(id int, user, message string, flags int, customID string) {
-	p.event("INTERACTION_CREATE", map[string]any{"id": fmt.Sprint(id), "type": 3, "token": "t", "application_id": p.AppID(), "guild_id": p.Guild(), "channel_id": p.general,
+	p.forged(3, id, user, message, flags, customID)
+}
+
+func (p *parlor) forged(typ, id int, user, message string, flags int, customID string) {
+	p.event("INTERACTION_CREATE", map[string]any{"id": fmt.Sprint(id), "type": typ, "token": "t", "application_id": p.AppID(), "guild_id": p.Guild(), "channel_id": p.general,
 		"channel": map[string]any{"id": p.general, "type": 0}, "message": map[string]any{"id": message, "flags": flags}, "data": map[string]any{"custom_id": customID},
 		"member": map[string]any{"user": map[string]any{"id": user, "username": "x"}, "roles": []any{}}})
 }
@@ -379,7 +411,8 @@ func TestAPanelIsDrawnInNoMessageThatOthersSee(t *testing.T) {
 			t.Errorf("%s: answered with %+v", id, got)
 		}
 	}
-	p.forge(961, p.ana, card, 0, "nodp:m:0: t =chat") // a form's name on a button
+	p.forge(961, p.ana, card, 0, "nodp:m:0: t =chat")                                      // a form's name on a button
+	p.forged(5, 963, p.ana, "970", fakediscord.FlagEphemeral, "nodp:d:0: revoke.g1 =chat") // and the other way around
 	p.close()
 	if countOf(o, &o.shown)+countOf(o, &o.acted) != 0 {
 		t.Errorf("%+v %+v", o.shown, o.acted)
@@ -396,6 +429,11 @@ func TestNothingIsManagedHere(t *testing.T) {
 	p.command(p.ana, thread, inbound.VerbHalt, nil)
 	p.press(p.ana, thread, card, "nod:why:tok")
 	p.forge(962, p.ana, p.seen(p.ana, thread).ID, fakediscord.FlagEphemeral, "nodp:g:0: - =chat")
+	p.forge(964, p.ana, p.seen(p.ana, thread).ID, fakediscord.FlagEphemeral, "nodp:d:0: revoke.g1 =chat")
 	p.Say(p.ana, thread, p.bot()+" permissions show")
 	p.until("it is said each time", func() bool { return strings.Count(p.told(p.ana, thread), "Nothing can be set here") == 4 })
+	p.close()
+	if strings.Contains(p.log.String(), "panic=") {
+		t.Error(p.log)
+	}
 }

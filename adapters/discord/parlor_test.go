@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,7 @@ type daybook struct {
 	refuses  func(chat.Clicked) *decision.Refusal
 	hold     chan struct{} // Accept waits until it is closed
 	down     error         // of Knows, Session and Asking
+	unread   error         // of Session alone
 	clicked  func()        // called when a click was taken
 }
 
@@ -132,7 +134,7 @@ func (l *daybook) Session(_ context.Context, id chat.ID) (turn.Session, error) {
 			s.Waiting = append(s.Waiting[:len(s.Waiting):len(s.Waiting)], turn.Said{Message: m.Message})
 		}
 	}
-	return s, l.down
+	return s, cmp.Or(l.unread, l.down)
 }
 
 func (l *daybook) Knows(_ context.Context, id chat.ID) (bool, error) {

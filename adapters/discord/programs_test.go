@@ -28,6 +28,9 @@ func TestProgramsOnTheListMayAsk(t *testing.T) {
 		p.Post(fakediscord.Post{Webhook: "alerts", Channel: p.general, Text: no})
 	}
 	p.settled(p.general)
+	p.event("MESSAGE_CREATE", map[string]any{"id": "903", "channel_id": p.OpenDM(p.ana), "content": p.bot() + " look at this in private", "webhook_id": hook,
+		"author": map[string]any{"id": hook}, "mentions": []any{map[string]any{"id": p.BotUser()}}})
+	p.close() // all that was taken is done
 	if got := p.ledger.got(); len(got) != 1 {
 		t.Errorf("taken: %+v", got[1:])
 	}

@@ -130,7 +130,7 @@ func (a *Adapter) arrived(m *inbound.Message) {
 		return
 	}
 	if !a.mayBeForBot(m) {
-		if a.missed.Marked(room) && m.Author != nil && string(m.Author.ID) != a.self.User {
+		if a.missed.Marked(room) {
 			a.in.messages.Put(roomLane(room), func() { a.missed.Mark(room, id, false) })
 		}
 		return
@@ -143,14 +143,11 @@ func (a *Adapter) arrived(m *inbound.Message) {
 
 // mayBeForBot reports whether a message may be for the bot, as far as can be told without asking anybody.
 func (a *Adapter) mayBeForBot(m *inbound.Message) bool {
-	if !m.ByPerson(a.self.User) {
-		return a.listed(m)
-	}
 	if m.Guild == "" || a.addressed(m, string(m.Guild)) {
 		return true
 	}
 	k, ok := a.in.channels.get(string(m.Channel), a.now())
-	return !ok || k.err == nil && k.IsThread()
+	return !ok || k.IsThread()
 }
 
 // listed reports whether a program wrote it that may begin a chat, and names the bot.
@@ -216,7 +213,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 		return false, nil
 	}
 	s := userMessage{m: m, program: program, called: guild == "" || a.addressed(m, guild)}
-	if ok, err := a.locate(ctx, &s); !ok || err != nil {
+	if ok, err := a.locate(ctx, &s); !ok {
 		return false, err
 	}
 	known, err := a.Engine.Knows(ctx, s.at.Chat())
@@ -234,7 +231,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 		return false, nil
 	}
 	s.hasLog = known
-	if known && s.at.Thread != "" {
+	if s.at.Thread != "" {
 		session, err := a.Engine.Session(ctx, s.at.Chat())
 		if err != nil {
 			return false, fmt.Errorf("how the chat stands: %w", err)
@@ -299,7 +296,7 @@ func (a *Adapter) placeIn(c inbound.Channel, guild, message string) ids.Place {
 	switch {
 	case c.IsThread():
 		return ids.Place{Guild: guild, Channel: c.Parent, Thread: c.ID}
-	case c.HasThreads() && a.conversation(c.ID) != InChannel:
+	case a.beginsThread(c):
 		return ids.Place{Guild: guild, Channel: c.ID, Thread: message} // the thread on a message has its ID
 	}
 	return ids.Place{Guild: guild, Channel: c.ID}
@@ -345,7 +342,7 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 		a.answer(s, sayMembersOnly)
 		return nil
 	}
-	if s.begins && !s.hasLog {
+	if s.begins {
 		a.expect(s.at, string(s.m.Author.ID), wording)
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
@@ -361,13 +358,16 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 		a.Logger.Info("discord: a message was not taken", "chat", s.at.Chat(), "err", err)
 		return nil
 	}
-	if err == nil && s.at.Guild == "" && !s.hasLog { // a conversation with one person is one chat
+	if err != nil {
+		return err
+	}
+	if s.at.Guild == "" && !s.hasLog { // a conversation with one person is one chat
 		a.answer(s, surface.SayWelcome)
 	}
-	if err == nil && s.begins {
+	if s.begins {
 		a.missed.Mark(s.at.Thread, s.at.Thread, true) // what is said in the thread comes after the message that it hangs on
 	}
-	return err
+	return nil
 }
 
 // delivery is the same wherever and however often a message comes from.

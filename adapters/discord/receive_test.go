@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
@@ -40,10 +41,15 @@ func TestAMentionBeginsAThread(t *testing.T) {
 	if _, ok := p.Message(id, string(ref)); !ok {
 		t.Error("the answer does not stand in the thread")
 	}
-	p.Say(p.ana, id, "and then?") // no mention: the thread is followed
+	p.Post(fakediscord.Post{User: p.ana, Channel: id}) // there is nothing to be read in it, and that is not for want of the intent
+	p.Say(p.ana, id, "and then?")                      // no mention: the thread is followed
 	p.until("it is heard", func() bool { return len(p.ledger.texts()) == 2 })
 	if in := p.ledger.got()[1].(chat.Said); in.Chat != got.Chat || in.User.Key != p.ana || in.Context != nil || in.Channel != got.Channel {
 		t.Errorf("%+v", in)
+	}
+	p.close()
+	if said := texts(p.Mine(id)); strings.Contains(said, sayDeaf) || strings.Contains(p.log.String(), withoutHistory) {
+		t.Error(said, p.log)
 	}
 }
 
@@ -71,8 +77,13 @@ func TestWhatIsNotForTheBotStaysOut(t *testing.T) {
 	p.event("MESSAGE_CREATE", map[string]any{"id": "901", "channel_id": p.general, "content": "nobody's"})
 	p.event("MESSAGE_CREATE", map[string]any{"id": "902", "channel_id": p.general, "guild_id": p.Guild(), "content": "a webhook's", "webhook_id": "5",
 		"author": map[string]any{"id": "5", "username": "hook"}, "mentions": []any{map[string]any{"id": p.BotUser()}}})
+	p.event("MESSAGE_CREATE", map[string]any{"id": "903", "channel_id": p.general, "guild_id": "31", "content": "calls a role that cannot be read",
+		"author": map[string]any{"id": p.ana}, "mention_roles": []any{nil}})
+	p.event("MESSAGE_CREATE", map[string]any{"id": "904", "channel_id": "../5", "content": "in no room", "author": map[string]any{"id": p.ana}})
+	p.event("MESSAGE_CREATE", map[string]any{"id": "x", "channel_id": p.OpenDM(p.ana), "content": "no message", "author": map[string]any{"id": p.ana}})
 	p.settled(p.general)
 	p.settled(thread)
+	p.close() // all that was taken is done
 	if got := onlyOne[chat.Said](p); string(got.Message) != mine {
 		t.Errorf("%+v", got)
 	}
@@ -140,6 +151,15 @@ func TestPlaces(t *testing.T) {
 		if last := got[len(got)-1].From().Chat; last != x.want.Chat() {
 			t.Errorf("in %s the chat is %v, not %v", x.room, last, x.want.Chat())
 		}
+		if _, err := p.a.Post(p.ctx, x.want.Chat(), chat.PostKey(id), inWords("hello")); err != nil {
+			t.Error(err)
+		}
+	}
+	p.event("MESSAGE_CREATE", map[string]any{"id": post, "channel_id": post, "guild_id": g, "content": "what a post of a forum begins with",
+		"author": map[string]any{"id": p.ana}, "mentions": []any{map[string]any{"id": p.BotUser()}}})
+	p.until("it is taken", func() bool { return p.tookMessage(post) })
+	if _, err := p.a.Post(p.ctx, ids.Place{Guild: g, Channel: "4004", Thread: post}.Chat(), "first", inWords("hello")); err != nil || len(p.Calls(fakediscord.StartThreadOn)) != 0 {
+		t.Error("a thread is made where there is one:", err)
 	}
 	n := len(p.ledger.got())
 	p.Say(p.ana, inQuiet, "without a mention") // only mentions there
@@ -151,12 +171,64 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// What is not known just now is asked again, and nobody has to say it twice.
+func TestAnOutageLosesNothingThatWasSaid(t *testing.T) {
+	p := newParlor(t)
+	thread := p.ask("one")
+	if _, err := p.a.Post(p.ctx, p.in(thread), "own", inWords("yes?")); err != nil {
+		t.Fatal(err)
+	}
+	p.settled(thread)
+	p.a.in.channels.byID.Remove(thread) // as after a start, of an old thread
+	id := p.Say(p.ana, thread, "in a thread that nobody told of")
+	p.until("it is taken", func() bool { return p.tookMessage(id) })
+	for what, x := range map[string]struct{ breaks, mends func() }{
+		"is the chat known":   {func() { p.ledger.set(func() { p.ledger.down = errDown }) }, func() { p.ledger.set(func() { p.ledger.down = nil }) }},
+		"how the chat stands": {func() { p.ledger.set(func() { p.ledger.unread = errDown }) }, func() { p.ledger.set(func() { p.ledger.unread = nil }) }},
+		"where the message stands": {func() {
+			p.a.in.channels.byID.Remove(thread)
+			p.Fail(fakediscord.GetChannel, 1, fakediscord.Fault{Status: 502})
+		}, func() {}},
+	} {
+		x.breaks()
+		id := p.Say(p.ana, thread, "while it is not known "+what)
+		p.until("it is not recorded", func() bool { return strings.Contains(p.log.String(), what) })
+		x.mends()
+		p.until("it is taken: "+what, func() bool { return p.tookMessage(id) && p.behind() == 0 })
+	}
+	for _, in := range p.ledger.got() {
+		if in.From().Chat != p.in(thread) {
+			t.Errorf("%+v", in)
+		}
+	}
+}
+
+// What no attempt mends is given up, and keeps nothing waiting behind it.
+func TestWhatIsHopelessIsGivenUp(t *testing.T) {
+	p := newParlor(t)
+	id := p.ask("one")
+	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return agent.ErrTooLong } })
+	p.Say(p.ana, p.general, p.bot()+" hello")
+	p.EditMessage(p.general, id, p.bot()+" two")
+	p.event("MESSAGE_CREATE", map[string]any{"id": "905", "channel_id": "4999", "guild_id": p.Guild(), "content": "where nod may not look",
+		"author": map[string]any{"id": p.ana}, "mentions": []any{map[string]any{"id": p.BotUser()}}})
+	p.event("MESSAGE_DELETE", map[string]any{"id": "905", "channel_id": "4999", "guild_id": p.Guild()})
+	p.until("two are given up", func() bool { return strings.Count(p.log.String(), "was not taken") == 2 })
+	p.close() // all that was taken is done
+	if log := p.log.String(); p.behind() != 0 || strings.Contains(log, "not recorded") {
+		t.Error(log)
+	}
+}
+
 func TestDirectMessagesAreOneChat(t *testing.T) {
 	p := newParlor(t)
 	dm := p.OpenDM(p.ana)
 	p.Say(p.ana, dm, "hello")
 	p.Say(p.ana, dm, "again")
 	p.until("both are taken", func() bool { return len(p.ledger.got()) == 2 })
+	if got := p.marks.of(""); got != "" || strings.Contains(p.log.String(), withoutHistory) {
+		t.Errorf("nowhere was read up to %q: %s", got, p.log)
+	}
 	for _, in := range p.ledger.got() {
 		e := in.From()
 		if e.Chat != (ids.Place{Guild: "", Channel: dm, Thread: ""}).Chat() || e.User != ids.Person("", p.ana) || e.Groups != nil {
@@ -193,16 +265,25 @@ func TestConversationDefaultsToThread(t *testing.T) {
 func TestWithoutTheIntentItIsSaidOncePerThread(t *testing.T) {
 	p := newParlor(t, func(p *parlor, _ *Config) { p.AllowContent(false) })
 	id := p.ask("hello") // mentions come with their content
-	if _, err := p.a.Post(p.ctx, p.in(id), "key", inWords("hello")); err != nil {
+	ref, err := p.a.Post(p.ctx, p.in(id), "key", inWords("hello"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	p.Say(p.ana, id, "can you read this?")
 	p.Say(p.ana, id, "and this?")
 	p.settled(id)
 	p.until("it is said", func() bool { return strings.Contains(texts(p.Mine(id)), sayDeaf) })
+	p.Post(fakediscord.Post{User: p.ana, Channel: id, To: string(ref), NoPing: true, Text: "a reply comes without its words"})
+	p.settled(id)
+	dm := p.OpenDM(p.ana)
+	p.Say(p.ana, dm, "help") // there everything can be read
+	p.until("there is help", func() bool { return strings.Contains(texts(p.Mine(dm)), "Write what you want") })
 	p.close()
 	if got := texts(p.Mine(id)); strings.Count(got, sayDeaf) != 1 {
 		t.Errorf("said: %s", got)
+	}
+	if got := texts(p.Mine(dm)); strings.Count(got, "Here nod can only read messages that mention it") != 1 {
+		t.Errorf("told: %s", got)
 	}
 	if got := onlyOne[chat.Said](p); got.Text != "hello" {
 		t.Errorf("%+v", got)
@@ -262,7 +343,7 @@ func TestOddEventsLoseNothing(t *testing.T) {
 		}
 	}
 	p.settled(p.general)
-	if got := p.ledger.texts(); len(got) != len(odd) {
+	if got := p.ledger.texts(); len(got) != len(odd) || !strings.Contains(p.log.String(), "could not be read and is dropped") {
 		t.Errorf("taken: %q; the log:\n%s", got, p.log)
 	}
 }
@@ -320,12 +401,14 @@ func TestANewcomerIsWelcomedOnce(t *testing.T) {
 		id := p.Say(p.ana, dm, words)
 		p.until("it is taken", func() bool { return p.tookMessage(id) })
 	}
+	p.failing(1, func(chat.Said) bool { return true }) // it is recorded the second time
 	say("what is in notes.txt?")
 	p.until("Ana is welcomed", func() bool { return strings.Contains(p.told(p.ana, dm), surface.SayWelcome) })
 	say("and in todo.txt?")
 	p.settled(p.general) // Ben asks something there, where nobody is welcomed
 	p.Say(p.ana, dm, "help")
 	p.until("Ana is helped, which comes after all that", func() bool { return strings.Contains(p.told(p.ana, dm), "Write what you want") })
+	p.close()
 	welcomed := slices.DeleteFunc(p.Mine(dm), func(m fakediscord.Message) bool { return !strings.Contains(m.Text(), "Welcome. ") })
 	if len(welcomed) != 1 || strings.Contains(p.told(p.ben, p.general), "Welcome. ") {
 		t.Errorf("welcomed: %+v", welcomed)
