@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -65,7 +64,6 @@ type answer struct {
 	turn  chan struct{} // holds one token: whoever has it may give the first answer
 	given chan struct{} // closed when there is nothing to be given any more
 	once  sync.Once
-	left  atomic.Bool // no edit can be it any more: it is settled by whoever took the click
 }
 
 // answering takes an interaction, before anything is done because of it. The same one again is the same answer.
@@ -73,10 +71,8 @@ func (a *Adapter) answering(in incoming) *answer {
 	if in.At.IsZero() {
 		in.At = a.now()
 	}
-	w, isNew := a.answers.byID.Add(in.ID, a.newAnswer(in), a.now())
-	if isNew && in.Message != "" {
-		a.answers.open(w)
-	}
+	w, _ := a.answers.byID.Add(in.ID, a.newAnswer(in), a.now())
+	a.answers.open(w)
 	return w
 }
 
@@ -91,7 +87,7 @@ func (s *answers) open(w *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	had, _ := s.byMessage.Get(w.Message, w.At)
-	open := slices.DeleteFunc(slices.Clone(had), func(o *answer) bool { return !o.isOpen() || w.At.Sub(o.At) >= answerFirst })
+	open := slices.DeleteFunc(slices.Clone(had), func(o *answer) bool { return w.At.Sub(o.At) >= answerFirst })
 	if len(open) < maxOpen {
 		s.byMessage.Put(w.Message, append(open, w), w.At)
 	}
@@ -100,13 +96,11 @@ func (s *answers) open(w *answer) {
 // next is the answer that an edit of a message may be.
 func (s *answers) next(message string, now time.Time) *answer {
 	open, _ := s.byMessage.Get(message, now)
-	if i := slices.IndexFunc(open, (*answer).isOpen); i >= 0 {
+	if i := slices.IndexFunc(open, func(w *answer) bool { return !w.isGiven() }); i >= 0 {
 		return open[i]
 	}
 	return nil
 }
-
-func (w *answer) isOpen() bool { return !w.left.Load() && !w.isGiven() }
 
 // done says that there is no first answer to be given any more.
 func (w *answer) done() {
@@ -189,12 +183,10 @@ func (a *Adapter) viaClick(ctx context.Context, message string, s components.Ren
 		switch {
 		case err == nil:
 			return true, nil
-		case errors.Is(err, errGiven):
-			w.left.Store(true) // on to the next: another person clicked, too
+		case errors.Is(err, errGiven): // on to the next: another person clicked, too
 		case refusedShape(err, s):
 			return false, err
 		default:
-			w.left.Store(true)
 			a.Logger.Info("discord: a click could not be answered with the message; editing it instead", "channel", w.Channel, "message", message, "err", err)
 			return false, nil
 		}
@@ -249,8 +241,8 @@ func (w *answer) say(ctx context.Context, p components.Payload) (message string,
 	m := made.Resource.Message
 	if errors.Is(err, errGiven) {
 		at := discordgo.EndpointInteractionResponseActions(w.Application, url.PathEscape(w.Token))
-		if w.a.api.Call(rest.WithLane(ctx, agent.Decision), http.MethodGet, at, nil, &m) == nil && m.Flags&discordgo.MessageFlagsEphemeral == 0 && ids.IsSnowflake(m.ID) {
-			return m.ID, nil
+		if w.a.api.Call(rest.WithLane(ctx, agent.Decision), http.MethodGet, at, nil, &m) == nil && m.Flags&discordgo.MessageFlagsEphemeral == 0 {
+			err = nil
 		}
 	}
 	if err == nil && !ids.IsSnowflake(m.ID) {
@@ -278,9 +270,6 @@ func (w *answer) settle(ctx context.Context) {
 		case <-ctx.Done():
 		case <-t.C:
 		}
-	}
-	if w.isGiven() {
-		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clickTimeout)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -62,6 +63,9 @@ func TestEditIsTheAnswerToAClick(t *testing.T) {
 			t.Errorf("%v", a.Data)
 		}
 		w.settle(t.Context()) // returns at once: it is answered
+		if strings.Contains(s.log.String(), "could not be told") {
+			t.Error(s.log)
+		}
 		if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("later"), lane); err != nil || s.Count(fakediscord.EditMessage) != 1 || s.Count(fakediscord.Callback) != 1 {
 			t.Error("the next edit:", err)
 		}
@@ -106,8 +110,8 @@ func TestSettleAnswersWhereNothingElseDid(t *testing.T) {
 	w, d := s.clicked(s.ada, ref)
 	s.clock.Advance(settleAfter)
 	w.settle(t.Context())
-	if typeOf(t, d) != answerDeferred {
-		t.Error(typeOf(t, d))
+	if typeOf(t, d) != answerDeferred || strings.Contains(s.log.String(), "could not be told") {
+		t.Error(typeOf(t, d), s.log)
 	}
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
 		t.Error(err)
@@ -157,6 +161,20 @@ func TestEditThatAnotherReplicaAnsweredIsPatchedAtOnce(t *testing.T) {
 	}
 	if err := w.give(t.Context(), say("a follow-up")); err != nil || len(s.Seen(s.ada, s.channel)) != 2 {
 		t.Error(err)
+	}
+}
+
+// Where another replica has answered the first of two, the edit answers the second.
+func TestTheNextClickIsAnsweredWhereTheFirstIs(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), asking("one"))
+	w, _ := s.clicked(s.ada, ref)
+	_, d := s.clicked(s.bob, ref)
+	if err := s.a.newAnswer(w.incoming).give(t.Context(), say("from the other replica")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || typeOf(t, d) != answerUpdate || s.Count(fakediscord.EditMessage) != 0 {
+		t.Error(err, typeOf(t, d))
 	}
 }
 
@@ -249,16 +267,19 @@ func TestWhisperWithoutTheTable(t *testing.T) {
 		t.Error(err)
 	}
 	s.clock.Advance(answerLife)
-	if err := s.a.Whisper(t.Context(), h, inWords("third")); samples.KindOf(err) != agent.FaultGone || len(s.Seen(s.ada, s.channel)) != 2 {
-		t.Error("after fifteen minutes:", err)
+	s.Forget()
+	err := s.a.Whisper(t.Context(), h, inWords("third"))
+	if n := len(s.Calls(fakediscord.CreateFollowup)); samples.KindOf(err) != agent.FaultGone || len(s.Seen(s.ada, s.channel)) != 2 || n != 0 {
+		t.Errorf("after fifteen minutes: %v after %d calls", err, n)
 	}
 }
 
 func TestHandlesThatNameNobody(t *testing.T) {
 	a, _ := outward(t, Config{})
 	knownAs(a)
-	for _, h := range []chat.ReplyHandle{{}, {Platform: "slack", Key: "id=1"}, {Platform: Platform, Key: "%zz"}, {Platform: Platform, Key: "id=1&app=2&at=x&token=t"},
-		{Platform: Platform, Key: "id=../1&app=2&at=1&token=t"}, {Platform: Platform, Key: "channel=1&user=../2"}, {Platform: Platform, Key: "channel=a&user=2"}} {
+	for _, h := range []chat.ReplyHandle{{}, {Platform: Platform, Key: "%zz"}, {Platform: Platform, Key: "id=1&app=2&at=x&token=t"},
+		{Platform: Platform, Key: "id=../1&app=2&at=1&token=t"}, {Platform: Platform, Key: "id=1&app=../2&at=1&token=t"}, {Platform: Platform, Key: "id=1&app=2&at=1"},
+		{Platform: "slack", Key: privately(ids.Place{Guild: "1", Channel: "2"}, "3").Key}, {Platform: Platform, Key: "channel=1&user=../2"}, {Platform: Platform, Key: "channel=a&user=2"}} {
 		if err := a.Whisper(t.Context(), h, inWords("x")); samples.KindOf(err) != agent.FaultGone {
 			t.Errorf("%v: %v", h, err)
 		}
@@ -303,6 +324,11 @@ func TestSayIsForEverybodyAndKnowsItsMessage(t *testing.T) {
 	_ = w2.give(t.Context(), say("private"))
 	if got, err := w2.say(t.Context(), components.Lines("x")); samples.KindOf(err) != agent.FaultGone || got != "" && err == nil {
 		t.Error("a private answer was taken for it:", got, err)
+	}
+	w3, _ := s.clicked(s.ada, ref)
+	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Status: 403, Code: discordgo.ErrCodeMissingPermissions})
+	if _, err := w3.say(t.Context(), components.Lines("x")); samples.KindOf(err) != agent.FaultForbidden {
+		t.Error("why it could not be said is lost:", err)
 	}
 }
 
@@ -349,8 +375,8 @@ func TestAnswersStayBounded(t *testing.T) {
 	if n, of := a.answers.byID.Len(), a.answers.byMessage.Len(); n > surface.Kept || of != 7 || len(open) > maxOpen {
 		t.Errorf("%d answers, of %d messages, %d of one", n, of, len(open))
 	}
-	if a.answers.next("1", now) == nil {
-		t.Error("new ones are not taken")
+	if w := a.answers.next("1", now); w == nil || now.Sub(w.At) >= answerFirst {
+		t.Errorf("new ones are not taken: %+v", w)
 	}
 	now = now.Add(answerLife)
 	a.answering(incoming{ID: "999999999", Token: "t"})

@@ -131,14 +131,14 @@ func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 	var refuse error
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refuse } })
 	for _, x := range []struct {
-		err     error
-		want    string
-		buttons int
+		err  error
+		want string
 	}{
-		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana", 0},
-		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already allowed.", By: p.user(p.ana), Choice: chat.AllowSession}, "Recorded", 0},
-		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied", 0},
-		{errDown, "was not recorded", 0},
+		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana"},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already allowed.", By: p.user(p.ana), Choice: chat.AllowSession}, "Recorded"},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied"},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by you.", By: p.user(p.ana), Choice: chat.Deny}, "Already denied by you"},
+		{errDown, "was not recorded"},
 	} {
 		p.choose(p.ana, thread, card, text.LabelAllowSession)
 		p.ledger.set(func() { refuse = x.err })
@@ -148,7 +148,7 @@ func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 			t.Errorf("%v: %q", x.err, got.Text())
 		}
 	}
-	if m, ok := p.Message(thread, p.Seen(p.ana, thread)[3].ID); !ok || len(m.Buttons()) != 2 {
+	if m, ok := p.Message(thread, p.Seen(p.ana, thread)[4].ID); !ok || len(m.Buttons()) != 2 {
 		t.Errorf("nobody can try again: %+v", m)
 	}
 }
@@ -157,7 +157,11 @@ func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 func TestWhatIsOverIsNotConfirmed(t *testing.T) {
 	p := newParlor(t)
 	thread, card := p.cardOfChat(samples.Grantable("tok"))
-	p.ledger.set(func() { p.ledger.sessions[p.in(thread)] = turn.Session{} })
+	p.press(p.ana, thread, card, "ask:allow_once:tok") // a card of before: nothing is to be confirmed any more
+	if got := onlyOne[chat.Clicked](p); got.Choice != chat.AllowOnce {
+		t.Errorf("%+v", got)
+	}
+	p.ledger.set(func() { p.ledger.sessions[p.in(thread)], p.ledger.taken, p.ledger.calls = turn.Session{}, nil, nil })
 	p.choose(p.ana, thread, card, text.LabelAllowServer("files"))
 	if got := onlyOne[chat.Clicked](p); got.Choice != chat.AllowServer {
 		t.Errorf("%+v", got)

@@ -36,9 +36,9 @@ func (a *Adapter) answerElicitation(ctx context.Context, c interaction, p compon
 		message = p.Message
 	}
 	switch {
-	case w.Kind == turn.ElicitationForm && len(w.Fields) > components.MaxInputs:
+	case len(w.Fields) > components.MaxInputs:
 		return say(sayManyFields(len(w.Fields)))
-	case w.Kind == turn.ElicitationForm && len(w.Fields) > 0:
+	case len(w.Fields) > 0:
 		values, _ := a.drafts.Get(draftKey(c.by.User, p.Token), a.now())
 		return open(components.ElicitationModal(p.Token, message, call, values), "chat", c.at.Chat())
 	case w.Kind == turn.ElicitationURL && !p.Sure:
@@ -127,10 +127,7 @@ func optionsIn(f turn.FormField, text string) string {
 func optionIn(f turn.FormField, line string) string {
 	var like []string
 	for i, o := range f.Options {
-		switch {
-		case o == line:
-			return line
-		case strings.EqualFold(o, line) || i < len(f.Labels) && strings.EqualFold(strings.TrimSpace(f.Labels[i]), line):
+		if strings.EqualFold(o, line) || i < len(f.Labels) && strings.EqualFold(strings.TrimSpace(f.Labels[i]), line) {
 			like = append(like, o)
 		}
 	}

@@ -47,10 +47,19 @@ func TestAFormIsFilledIn(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	p.ledger.set(func() { p.ledger.refuse = nil })
+	refusal = &decision.Refusal{Code: decision.RefusedExpired, Say: "It is too late."}
 	p.choose(p.ana, thread, card, text.LabelAnswer)
-	if got := p.wait(p.Submit(p.ana, map[string]string{"field0": "a@b.example"})); got.Type != answerDeferred {
-		t.Errorf("answered with %+v", got)
+	p.wait(p.Submit(p.ana, nil))
+	if m := p.seen(p.ana, thread); !strings.Contains(m.Text(), "too late") || len(m.Buttons()) != 0 {
+		t.Errorf("%q", m.Text())
+	}
+	again := &decision.Refusal{Code: decision.RefusedDecided, Say: "You answered.", By: p.user(p.ana)} // when it came the first time
+	for _, refuse := range []func(chat.Clicked) error{func(chat.Clicked) error { return again }, nil} {
+		p.ledger.set(func() { p.ledger.refuse = refuse })
+		p.choose(p.ana, thread, card, text.LabelAnswer)
+		if got := p.wait(p.Submit(p.ana, map[string]string{"field0": "a@b.example", "field3": "red"})); got.Type != answerDeferred {
+			t.Errorf("answered with %+v", got)
+		}
 	}
 	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if in := p.Modals(p.ana)[0].Inputs; in[0].Value != "" {

@@ -168,6 +168,10 @@ func TestFilesThatAreNone(t *testing.T) {
 		t.Errorf("the message is deleted: %q, %v", data, err)
 	}
 	_, file, _ = s.attach(fakediscord.Attachment{Data: []byte("# Plan")})
+	s.Fail("", 1, fakediscord.Fault{Status: http.StatusServiceUnavailable})
+	if data, err := s.fetch(file); err == nil || conformance.WhyUnread(err) != "" || data != "" {
+		t.Errorf("a disturbance: %q, %v", data, err)
+	}
 	s.Fail("", 1, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})
 	if data, err := s.fetch(file); conformance.WhyUnread(err) != turn.UnreadForbidden || data != "" {
 		t.Errorf("the bot may not see the message: %q, %v", data, err)

@@ -3,6 +3,7 @@ package discord
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -105,6 +106,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 		"not JSON":       {"POST", PathInteractions, []byte("hello"), same, 400},
 		"two stamps":     {"POST", PathInteractions, ping, func(h http.Header) { h.Add(headerTimestamp, "1") }, 401},
 		"two signatures": {"POST", PathInteractions, ping, func(h http.Header) { h.Add(headerSignature, h.Get(headerSignature)) }, 401},
+		"more after it":  {"POST", PathInteractions, ping, func(h http.Header) { h.Set(headerSignature, h.Get(headerSignature)+"zz") }, 401},
 		"no number":      {"POST", PathInteractions, ping, func(h http.Header) { h.Set(headerTimestamp, "now") }, 401},
 		"a kind of 2030": {"POST", PathInteractions, []byte(`{"type":77,"id":"5","token":"t"}`), same, 202},
 		"nothing in it":  {"POST", PathInteractions, []byte(`{"type":3}`), same, 202},
@@ -125,6 +127,23 @@ func TestRequestsThatAreNone(t *testing.T) {
 	}
 	if len(p.ledger.asked()) != 0 {
 		t.Errorf("%+v", p.ledger.asked())
+	}
+}
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) { u.t.Error("it is read"); return 0, io.EOF }
+
+func TestARequestOfAnotherDayCostsNothing(t *testing.T) {
+	p := newParlor(t)
+	r := httptest.NewRequest(http.MethodPost, PathInteractions, unread{t})
+	at, signature := p.Sign(p.clock.Now().Add(-freshWithin-time.Second), nil)
+	r.Header.Set(headerTimestamp, at)
+	r.Header.Set(headerSignature, signature)
+	w := httptest.NewRecorder()
+	if p.a.Handler().ServeHTTP(w, r); w.Code != http.StatusUnauthorized {
+		t.Error(w.Code)
 	}
 }
 

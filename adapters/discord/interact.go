@@ -306,7 +306,7 @@ func (a *Adapter) submitted(ctx context.Context, c interaction) *reply {
 
 // repeats reports whether an answer is refused because this person has decided already.
 func (c *interaction) repeats(no *decision.Refusal) bool {
-	return no != nil && no.Code == decision.RefusedDecided && no.By == c.by.User
+	return no != nil && no.By == c.by.User
 }
 
 // Discord asks nobody "are you sure". A choice that has to be confirmed is answered by a private message with the question, a button

@@ -141,8 +141,11 @@ func TestUnknownButtons(t *testing.T) {
 			t.Errorf("%s: told %s", id, got)
 		}
 	}
-	if len(p.ledger.asked()) != 0 {
-		t.Errorf("%+v", p.ledger.asked())
+	p.event("INTERACTION_CREATE", map[string]any{"id": "940", "type": 5, "token": "t", "application_id": p.AppID(), "channel_id": "1", "channel": map[string]any{"id": "1", "type": 1},
+		"user": map[string]any{"id": p.ana}, "data": map[string]any{"custom_id": "form:later:tok"}})
+	p.close() // all that was taken is done
+	if len(p.ledger.asked())+len(p.ledger.decisions()) != 0 {
+		t.Errorf("%+v, %+v", p.ledger.asked(), p.ledger.decisions())
 	}
 }
 
@@ -220,6 +223,7 @@ func TestAFormThatIsNotTaken(t *testing.T) {
 	}{
 		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana"},
 		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied by Ben"},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already allowed by you.", By: p.user(p.ana), Choice: chat.AllowOnce}, "Already allowed by you"},
 		{errDown, "was not recorded"},
 		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ana.", By: p.user(p.ana), Choice: chat.Deny}, ""},
 	} {

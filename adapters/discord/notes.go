@@ -94,10 +94,10 @@ func handleOf(in incoming) chat.ReplyHandle {
 
 // recipientOf is who a private answer goes to: through the interaction, or where there was none (in has no ID) from a place.
 func recipientOf(h chat.ReplyHandle) (in incoming, at ids.Place, ok bool) {
-	v, err := url.ParseQuery(h.Key)
-	if err != nil || h.Platform != Platform {
+	if h.Platform != Platform {
 		return in, at, false
 	}
+	v, _ := url.ParseQuery(h.Key) // what of it cannot be read is looked at below
 	in = incoming{ID: v.Get("id"), Token: v.Get("token"), Application: v.Get("app"), Channel: v.Get("channel"), User: v.Get("user")}
 	if in.ID == "" {
 		at = ids.Place{Guild: v.Get("guild"), Channel: v.Get("channel"), Thread: v.Get("thread")}
@@ -136,7 +136,7 @@ func (a *Adapter) whisperDirectly(ctx context.Context, p ids.Place, user string,
 		return err
 	}
 	a.Logger.Info("discord: a person's direct messages are closed; answering in the place", "guild", p.Guild, "channel", p.Room())
-	if !isBrief(m) || hasChoices(m) {
+	if !isBrief(m) || len(m.Blocks) == 0 || hasChoices(m) {
 		m = inWords(sayElsewhere)
 	}
 	return a.answerOpenly(ctx, p, user, m)
@@ -150,11 +150,9 @@ func (a *Adapter) answerOpenly(ctx context.Context, p ids.Place, user string, m 
 	return a.inRoom(ctx, p, func() error { return a.quick(ctx, p.Room(), components.Note(m, ""), []string{user}) })
 }
 
+// hasChoices reports whether a brief message has buttons.
 func hasChoices(m render.Message) bool {
-	return len(m.Blocks) == 0 || len(m.Choices) > 0 || slices.ContainsFunc(m.Blocks, func(b render.Block) bool {
-		n, ok := b.(render.Note)
-		return ok && len(n.Choices) > 0
-	})
+	return len(m.Choices) > 0 || slices.ContainsFunc(m.Blocks, func(b render.Block) bool { return len(b.(render.Note).Choices) > 0 })
 }
 
 // Tell writes to one person's direct messages. The same key tells once: an earlier message with it is looked for, up to six hours back,
@@ -163,7 +161,7 @@ func hasChoices(m render.Message) bool {
 // In direct messages nobody is in any server, so the buttons carry the server that the person was named in. Whoever clicks is looked
 // up there before it counts.
 func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
-	if to.Platform != Platform || to.IsGroup() || !ids.IsSnowflake(to.Key) || to.Workspace != "" && !ids.IsSnowflake(to.Workspace) {
+	if to.Platform != Platform || !ids.IsSnowflake(to.Key) || to.Workspace != "" && !ids.IsSnowflake(to.Workspace) {
 		return "", rest.Gone("nobody of Discord's to write to")
 	}
 	room, err := a.directRoom(rest.WithLane(ctx, agent.Final), to.Key)
@@ -182,9 +180,6 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 // directRoom is the channel of a person's direct messages with the bot.
 // https://discord.com/developers/docs/resources/user#create-dm
 func (a *Adapter) directRoom(ctx context.Context, user string) (string, error) {
-	if _, err := a.me(ctx); err != nil {
-		return "", err
-	}
 	var dm struct {
 		ID string `json:"id"`
 	}

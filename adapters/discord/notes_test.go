@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
@@ -100,6 +102,11 @@ func TestPrivatelyInDirectMessagesIsThere(t *testing.T) {
 
 func TestPrivatelyWithClosedDirectMessagesIsAShortReply(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
+	s.Fail(fakediscord.CreateDM, 1, fakediscord.Fault{Status: 403, Code: discordgo.ErrCodeCannotSendMessagesToThisUser}) // or when one is written
+	if err := s.a.Whisper(t.Context(), privately(s.at(""), s.bob), inWords("x")); err != nil || len(s.Mine(s.channel)) != 1 {
+		t.Error(err)
+	}
+	s.DeleteMessage(s.channel, s.Mine(s.channel)[0].ID)
 	s.BlockDMs(s.ada, true)
 	if err := s.a.Whisper(t.Context(), privately(s.at(""), s.ada), inWords("Only admins may do that. @everyone")); err != nil {
 		t.Fatal(err)
@@ -111,7 +118,8 @@ func TestPrivatelyWithClosedDirectMessagesIsAShortReply(t *testing.T) {
 	for name, secret := range map[string]render.Message{
 		"a question": asking("the arguments: s3cret"), "text": words("the arguments: s3cret"),
 		"code": {Blocks: []render.Block{render.Code{Source: "s3cret"}}}, "nothing": {},
-		"a note with buttons": {Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("s3cret")}, Choices: asking("").Blocks[1].(render.Ask).Choices}}},
+		"a note above buttons": {Blocks: inWords("s3cret").Blocks, Choices: asking("").Blocks[1].(render.Ask).Choices},
+		"a note with buttons":  {Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("s3cret")}, Choices: asking("").Blocks[1].(render.Ask).Choices}}},
 	} {
 		if err := s.a.Whisper(t.Context(), privately(s.at(""), s.ada), secret); err != nil {
 			t.Fatal(name, err)

@@ -74,15 +74,13 @@ func (a *Adapter) alive(host string) bool { return hostIn(a.LinkHosts, host) }
 
 // post sends one message to a place, in the first rendition that Discord takes.
 func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of components.Renditions) (drawn components.Rendition, ref chat.MessageRef, err error) {
-	looked := false
 	drawn, err = a.try(components.Marked(of, stampOf(key)), surface.LevelFull, func(s components.Rendition) error {
 		do := func() error {
 			ref, err = a.create(ctx, p, key, s)
 			return err
 		}
 		err := a.inRoom(ctx, p, do)
-		if rest.CodeOf(err) == discordgo.ErrCodeUnknownChannel && p.Thread != "" && !looked {
-			looked = true
+		if rest.CodeOf(err) == discordgo.ErrCodeUnknownChannel && p.Thread != "" {
 			if err = a.rediscover(ctx, p); err == nil {
 				err = a.inRoom(ctx, p, do)
 			}
@@ -145,7 +143,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 			a.api.Refund(ctx, c)
 			return nil
 		}
-		if d, ok := a.sent.Get(name); ok && c.Verb == rest.EditOld && c.Lane == agent.Progress { // progress that was drawn a moment ago
+		if d, _ := a.sent.Get(name); c.Verb == rest.EditOld && c.Lane == agent.Progress { // progress that was drawn a moment ago
 			if left := rest.PaceOld - a.now().Sub(d.At); left > 0 {
 				return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: left, Cause: errors.New("edit: the message is older than an hour")}
 			}
@@ -238,10 +236,7 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 				return chat.MessageRef(m.ID), true, nil
 			}
 		}
-		if len(page) < seekPage || !ids.IsSnowflake(before) {
-			return "", false, nil
-		}
-		if at, err := discordgo.SnowflakeTimestamp(before); err != nil || at.Before(oldest) {
+		if len(page) < seekPage || ids.Time(before).Before(oldest) {
 			return "", false, nil
 		}
 	}

@@ -139,8 +139,8 @@ func TestSeekBelievesOnlyItsOwnMessages(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	forged := []any{map[string]any{"type": 17, "id": stampOf("k"), "components": []any{map[string]any{"type": 10, "content": "mine, honestly"}}}}
 	s.Post(fakediscord.Post{User: s.bob, Channel: s.channel, Components: forged})
-	if _, found, err := s.a.Seek(t.Context(), s.at("").Chat(), "k"); found || err != nil {
-		t.Error("somebody else's message was taken", err)
+	if _, found, err := s.a.Seek(t.Context(), s.at("").Chat(), "k"); found || err != nil || len(s.Calls(fakediscord.GetMessages)) != 1 {
+		t.Error("somebody else's message was taken, or there is no end to one page", err)
 	}
 }
 
@@ -284,6 +284,12 @@ func TestA500OfAHugeMessageIsDrawnSimpler(t *testing.T) {
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words(strings.Repeat("長い文", 800)), agent.Progress); err != nil || len(s.Calls(fakediscord.EditMessage)) != 2 {
 		t.Errorf("huge: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
 	}
+	s.Forget()
+	s.Fail(fakediscord.EditMessage, 9, fakediscord.Fault{Status: 500})
+	ref = s.posted(s.at(""), words("two"))
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words(strings.Repeat("<", 3600)), agent.Progress); samples.KindOf(err) != agent.FaultTransient || len(s.Calls(fakediscord.EditMessage)) != 2 {
+		t.Errorf("huge, and not for its size: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
+	}
 }
 
 func TestGoneAndForbidden(t *testing.T) {
@@ -307,13 +313,24 @@ func TestGoneAndForbidden(t *testing.T) {
 	if _, err := s.a.Post(t.Context(), s.at("").Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultGone {
 		t.Error("deleted channel:", err)
 	}
+	s.Forget()
 	for _, id := range []chat.ID{{Platform: "slack", Key: "1"}, {Platform: Platform, Key: "../1"}, {Platform: Platform, Key: "1/2"}, {Platform: Platform, Workspace: "x", Key: "1"}} {
 		if _, err := s.a.Post(t.Context(), id, "k", words("x")); samples.KindOf(err) != agent.FaultGone {
 			t.Errorf("%v: %v", id, err)
 		}
-		if err := s.a.Edit(t.Context(), id, "1", words("x"), agent.Final); samples.KindOf(err) != agent.FaultGone {
-			t.Errorf("%v: %v", id, err)
+		_, noted := s.a.Annotate(t.Context(), id, "1", "k", words("x"), true)
+		_, attached := s.a.Attach(t.Context(), id, "1", "k", words("x"), agent.File{Name: "x"})
+		for _, err := range []error{s.a.Edit(t.Context(), id, "1", words("x"), agent.Final), s.a.Remove(t.Context(), id, "1"), noted, attached} {
+			if samples.KindOf(err) != agent.FaultGone {
+				t.Errorf("%v: %v", id, err)
+			}
 		}
+	}
+	if _, _, err := s.a.Seek(t.Context(), chat.ID{Platform: Platform, Key: "../1"}, "k"); samples.KindOf(err) != agent.FaultGone {
+		t.Error(err)
+	}
+	if all := s.Calls(); len(all) != 0 {
+		t.Errorf("asked for all that: %+v", all)
 	}
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), "1/../2", words("x"), agent.Final); samples.KindOf(err) != agent.FaultGone {
 		t.Error("a path as a reference:", err)
@@ -325,6 +342,10 @@ func TestArchivedThreadIsOpenedOnce(t *testing.T) {
 	thread := s.CreateThread(s.ada, s.channel, s.Say(s.ada, s.channel, "begin"), "t")
 	ref := s.posted(s.at(thread), words("one"))
 	s.Archive(thread, true)
+	s.Fail(fakediscord.EditChannel, 1, fakediscord.Fault{Status: 503})
+	if err := s.a.Edit(t.Context(), s.at(thread).Chat(), ref, words("two"), agent.Final); samples.KindOf(err) != agent.FaultTransient {
+		t.Error("a disturbance counts as locked:", err)
+	}
 	if err := s.a.Edit(t.Context(), s.at(thread).Chat(), ref, words("two"), agent.Final); err != nil || !strings.Contains(s.text(thread, ref), "two") {
 		t.Error(err)
 	}
@@ -479,7 +500,7 @@ func TestFiveEditsInFiveSecondsNeverMeetA429(t *testing.T) {
 }
 
 func TestAddressesThatNobodyBroughtAreNotAlive(t *testing.T) {
-	a, _ := outward(t, Config{LinkHosts: []string{"docs.example.com", "*.acme.test"}})
+	a, _ := outward(t, Config{LinkHosts: []string{"docs.example.com", "*.acme.test", ""}})
 	for host, want := range map[string]bool{
 		"docs.example.com": true, "DOCS.example.com.": true, "example.com": false, "x.acme.test": true, "acme.test": false, "evilacme.test": false,
 		"": false, "evil.test": false,

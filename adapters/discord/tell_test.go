@@ -2,12 +2,16 @@ package discord
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -77,6 +81,18 @@ func TestSomebodyIsTold(t *testing.T) {
 	if got := lastOf(o, &o.acted); got.env.User != p.user(p.ana) || got.text != "x" {
 		t.Errorf("%+v", got)
 	}
+
+	// Where that cannot be looked up, nothing is done.
+	acted := countOf(o, &o.acted)
+	p.clickSeen(p.ana, dm, "Add a note…")
+	p.clock.Advance(memberLife)
+	p.Fail(fakediscord.GetMember, 2, fakediscord.Fault{Status: 500})
+	p.wait(p.Submit(p.ana, map[string]string{components.FieldFill: "y"}))
+	panel := slices.IndexFunc(p.Seen(p.ana, dm), func(m fakediscord.Message) bool { return strings.Contains(m.Text(), "Settings") })
+	p.press(p.ana, dm, p.Seen(p.ana, dm)[panel].ID, "nodp:d:0:"+p.Guild()+" mode.always =install:mail")
+	if n := strings.Count(p.told(p.ana, dm), surface.SayNotRead); n != 2 || countOf(o, &o.acted) != acted {
+		t.Errorf("told %d times: %s", n, p.told(p.ana, dm))
+	}
 }
 
 // A button in direct messages makes nobody a member of a server.
@@ -109,18 +125,35 @@ func TestSomebodyWhoIsNotThere(t *testing.T) {
 	}
 }
 
+func TestADirectRoomWithoutAnID(t *testing.T) {
+	n := 0
+	a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) { n++; _, _ = w.Write([]byte(`{"id":"../1"}`)) })})
+	knownAs(a)
+	if _, err := a.Tell(t.Context(), ids.Person("1", "2"), "k", installation()); faultKind(err) != agent.FaultTransient || n != 1 {
+		t.Errorf("%v after %d calls", err, n)
+	}
+}
+
 func TestWhoCannotBeTold(t *testing.T) {
 	p := newParlor(t)
 	p.BlockDMs(p.ben, true)
 	if _, err := p.a.Tell(p.ctx, p.user(p.ben), "k", installation()); faultKind(err) != agent.FaultForbidden {
 		t.Errorf("%v", err)
 	}
-	for _, u := range []chat.User{{}, {Platform: "slack", Workspace: "T1", Key: "U1"}, ids.Role(p.Guild(), "5"), ids.Person(p.Guild(), "x"), ids.Person("x", p.ana)} {
+	for _, u := range []chat.User{{}, {Platform: "slack", Workspace: p.Guild(), Key: p.ana}, ids.Role(p.Guild(), "5"), ids.Person(p.Guild(), "x"), ids.Person("x", p.ana)} {
 		if _, err := p.a.Tell(p.ctx, u, "k", installation()); faultKind(err) != agent.FaultGone {
 			t.Errorf("%v: %v", u, err)
 		}
 	}
 	p.Fail(fakediscord.CreateDM, 1, fakediscord.Fault{Status: 500})
+	if _, err := p.a.Tell(p.ctx, p.user(p.ana), "k", installation()); faultKind(err) != agent.FaultTransient {
+		t.Errorf("%v", err)
+	}
+	p.Fail(fakediscord.CreateDM, 1, fakediscord.Fault{Status: 403, Code: discordgo.ErrCodeCannotSendMessagesToThisUser})
+	if _, err := p.a.Tell(p.ctx, p.user(p.ana), "k", installation()); faultKind(err) != agent.FaultForbidden {
+		t.Errorf("%v", err)
+	}
+	p.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: 500}) // whether they were told is not known
 	if _, err := p.a.Tell(p.ctx, p.user(p.ana), "k", installation()); faultKind(err) != agent.FaultTransient {
 		t.Errorf("%v", err)
 	}

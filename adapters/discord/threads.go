@@ -48,11 +48,8 @@ func (a *Adapter) expect(p ids.Place, user, text string) {
 
 // beginThread makes the thread of a place where this process knows that it is about to begin.
 func (a *Adapter) beginThread(ctx context.Context, p ids.Place) error {
-	if p.Thread == "" {
-		return nil
-	}
-	b, ok := a.begun.Get(p.Room(), a.now())
-	if !ok || b.name == "" {
+	b, _ := a.begun.Get(p.Room(), a.now())
+	if b.name == "" {
 		return nil
 	}
 	if err := a.makeThread(ctx, p, b); err != nil {
@@ -119,17 +116,11 @@ func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) erro
 	err := do()
 	switch rest.CodeOf(err) {
 	case discordgo.ErrCodePerformedOperationOnArchivedThread:
-		if p.Thread == "" {
-			return err
-		}
 		c := rest.Spending{Verb: rest.Thread, Channel: p.Thread, Lane: agent.Final}
 		if again := a.api.Paid(ctx, c, http.MethodPatch, discordgo.EndpointChannel(p.Thread), map[string]bool{"archived": false}, nil, nil); again != nil {
 			return locked(again)
 		}
 		err = do()
-		if rest.CodeOf(err) == discordgo.ErrCodePerformedOperationOnArchivedThread {
-			return locked(err)
-		}
 	case discordgo.ErrCodeThreadIsLocked:
 		return locked(err)
 	case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions:
@@ -175,7 +166,7 @@ func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code in
 
 // sorry tells a person why they are not answered where they wrote to the bot, once an hour and place. Nothing depends on that.
 func (a *Adapter) sorry(ctx context.Context, p ids.Place, user, to, say string) {
-	if user == "" || p.Guild == "" {
+	if user == "" {
 		return
 	}
 	if _, isNew := a.notified.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
@@ -190,9 +181,6 @@ func (a *Adapter) sorry(ctx context.Context, p ids.Place, user, to, say string) 
 
 // direct sends a message to a person's direct messages.
 func (a *Adapter) direct(ctx context.Context, user string, of components.Renditions) error {
-	if !ids.IsSnowflake(user) {
-		return rest.Gone("nobody to write to")
-	}
 	room, err := a.directRoom(ctx, user)
 	if err != nil {
 		return err

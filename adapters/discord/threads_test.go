@@ -64,6 +64,10 @@ func TestAThreadWhoseNameIsRefusedHasAnother(t *testing.T) {
 func TestThreadIsMadeByAReplicaThatDidNotHearTheMention(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	said := s.Say(s.ada, s.channel, "<@"+s.BotUser()+"> @everyone fix the login")
+	s.Fail(fakediscord.GetMessage, 1, fakediscord.Fault{Status: 503})
+	if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultTransient || len(s.Calls(fakediscord.StartThreadOn)) != 0 {
+		t.Error("a thread is made on a message that could not be read:", err)
+	}
 	ref := s.posted(s.at(said), words("on it"))
 	if th, _ := s.Channel(said); th.Name != "everyone fix the login" {
 		t.Errorf("%+v", th)
@@ -117,6 +121,16 @@ func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
 		if n := len(s.Mine(s.OpenDM(s.ada))); n != 2 {
 			t.Errorf("%v: an hour later told %d times", c.words, n)
 		}
+	}
+}
+
+// What a program began is nobody's: nobody can be told.
+func TestOfAProgramsThreadNobodyIsTold(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Post(fakediscord.Post{User: s.AddUser(fakediscord.User{Name: "robot", Bot: true}), Channel: s.channel, Text: "hello"})
+	s.SetPermissions(s.channel, fakediscord.CreatePublicThreads)
+	if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden || len(s.Calls(fakediscord.CreateDM)) != 0 {
+		t.Error(err)
 	}
 }
 
