@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
@@ -61,6 +62,15 @@ func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
 	p.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: http.StatusInternalServerError})
 	if got := p.context(p.Say(p.ana, thread, p.bot()+" help us")); got != nil {
 		t.Errorf("%q", got)
+	}
+}
+
+// What nobody could tell apart is no part of a thread.
+func TestMessagesWithoutAnIDAreLeftOut(t *testing.T) {
+	page := "[" + strings.TrimSuffix(strings.Repeat(`{"content":"x","author":{"id":"4"}},`, surface.MaxQuotes), ",") + "]"
+	a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) })})
+	if got := a.before(t.Context(), userMessage{m: &inbound.Message{ID: "9"}, at: ids.Place{Guild: "1", Channel: "2", Thread: "3"}}); got != nil {
+		t.Errorf("%+v", got)
 	}
 }
 
