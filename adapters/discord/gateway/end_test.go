@@ -150,8 +150,8 @@ func TestPacketsThatAreNone(t *testing.T) {
 			b.after(30 * time.Second)
 			b.expect(t, 1, 0)
 			got := slices.DeleteFunc(b.told(), func(s string) bool { return strings.HasPrefix(s, "GUILD_") }) // they are told: what is in them is not read here
-			if !slices.Equal(got, []string{"READY", "X {}"}) {
-				t.Errorf("heard %q", got)
+			if !slices.Equal(got, []string{"READY", "X {}"}) || !strings.Contains(w.log(), "connected to the gateway") {
+				t.Errorf("heard %q\n%s", got, w.log())
 			}
 			p := w.all()[0]
 			if strings.Contains(packet, `"op":1,`) {
@@ -186,6 +186,11 @@ func TestPacketsThatAreNone(t *testing.T) {
 		b.after(3 * time.Minute)
 		b.expect(t, 1, 0)
 	})
+	bubbled(t, "READY twice", func(t *testing.T) {
+		b := newWorld(t, func(p *peer) { p.open(); p.ready() }).bot().start()
+		b.after(time.Minute)
+		b.expect(t, 1, 0)
+	})
 	bubbled(t, "READY without an ID", func(t *testing.T) { // there is nothing to resume by
 		w := newWorld(t, func(p *peer) { p.hello(); p.next(); p.dispatch(1, "READY", `{}`); p.drop() })
 		b := w.bot().start()
@@ -217,6 +222,7 @@ func TestLargeAndCompressedPackets(t *testing.T) {
 		w := newWorld(t, func(p *peer) {
 			p.open()
 			p.dispatch(2, "GUILD_CREATE", large)
+			p.sendAs(websocket.BinaryMessage, []byte("not compressed"))
 			p.sendAs(websocket.BinaryMessage, squeezed(`{"op":0,"s":3,"t":"X","d":{}}`))
 			p.sendAs(websocket.BinaryMessage, squeezed(op7))
 		})
@@ -431,6 +437,18 @@ func TestNothingIsHeardOfASessionThatIsOver(t *testing.T) {
 			t.Errorf("heard %q", got)
 		}
 	})
+}
+
+func TestTheShardThatWasSilentForLongestCounts(t *testing.T) {
+	g := New(Config{})
+	for _, at := range []int64{2, 1, 0, 3} { // 0: another process has it
+		sh := new(shard)
+		sh.heard.Store(at)
+		g.shards = append(g.shards, sh)
+	}
+	if got := g.lastHeard().UnixNano(); got != 1 {
+		t.Error(got)
+	}
 }
 
 func TestHeardIsWhenSomethingCame(t *testing.T) {

@@ -174,7 +174,7 @@ func (g *Gateway) keep(ctx context.Context, sh *shard) error {
 			return nil
 		}
 		sh.lostSession()
-		if c.code == closeNoSuchIntents && l.content && g.withoutContent() {
+		if c.code == closeNoSuchIntents && g.withoutContent() {
 			c.say += "; trying without the message content"
 			c.fresh, c.soon, tries = true, true, 0
 		} else if say, ok := closedForGood[c.code]; ok && (c.code != closeNoSuchIntents || !l.content) {

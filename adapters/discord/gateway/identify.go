@@ -78,18 +78,13 @@ func (g *Gateway) admit(ctx context.Context, sh *shard) (Starts, error) {
 					"shard", sh.id, "left", left, "of", s.Limit.Total, "until", g.Now().Add(reset).Format(time.RFC3339))
 				said = true
 			}
-			if err := g.Pause(ctx, min(reset, 10*time.Minute)); err != nil { // somebody may have asked Discord for more
-				return Starts{}, err
-			}
+			_ = g.Pause(ctx, min(reset, 10*time.Minute)) // somebody may have asked Discord for more; the loop asks ctx
 			continue
 		}
 		pools := "discord/" + g.application + "/identify/"
 		if !sh.paid.Load() {
 			day := surface.Spend{Pool: pools + "day", Limit: s.Limit.Total - s.reserve(), Per: identifyDay, Lane: agent.Decision}
-			if err := g.pass(ctx, sh, day); err != nil {
-				return Starts{}, err
-			}
-			sh.paid.Store(true)
+			sh.paid.Store(g.pass(ctx, sh, day) == nil) // or ctx has ended, and nothing passes below either
 		}
 		slot := surface.Spend{Pool: pools + fmt.Sprint(sh.id%s.Limit.Concurrency), Limit: 1, Per: identifyEvery, Lane: agent.Decision}
 		return s, g.pass(ctx, sh, slot)
@@ -118,9 +113,7 @@ func (g *Gateway) pass(ctx context.Context, sh *shard, s surface.Spend) error {
 				"shard", sh.id, "gate", s.Pool, "wait", wait, "err", err)
 			said = true
 		}
-		if err := g.Pause(ctx, min(wait, longWait)); err != nil {
-			return err
-		}
+		_ = g.Pause(ctx, min(wait, longWait)) // the loop asks ctx
 	}
 }
 

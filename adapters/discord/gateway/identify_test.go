@@ -72,8 +72,8 @@ func TestTheGateIsSharedBetweenReplicas(t *testing.T) {
 				t.Errorf("spent %+v", s)
 			}
 		}
-		if day != 8 || slot != 8 {
-			t.Errorf("spent %d of the day and %d of the slot", day, slot)
+		if day != 8 || slot != 8 || strings.Contains(w.log(), "a shard waits before") {
+			t.Errorf("spent %d of the day and %d of the slot\n%s", day, slot, w.log())
 		}
 	})
 }
@@ -105,7 +105,9 @@ func TestOurOwnCountOfADay(t *testing.T) {
 		}
 		b := w.bot().start()
 		b.after(23 * time.Hour)
-		b.expect(t, 10, 0)
+		if b.expect(t, 10, 0); strings.Count(w.log(), "a shard waits before") != 1 {
+			t.Error(w.log())
+		}
 		b.after(2 * time.Hour)
 		b.expect(t, 20, 0)
 	})

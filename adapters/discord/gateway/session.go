@@ -48,7 +48,7 @@ const (
 // closeReason is why a connection ended.
 type closeReason struct {
 	say     string // for the log
-	code    int    // of Discord's close frame; 0: none came
+	code    int    // of Discord's close frame; 1005 or 1006 where it said nothing, 0: where it closed nothing
 	soon    bool   // Discord asks for another connection (op 7)
 	invalid bool   // Discord calls the session invalid (op 9)
 	fresh   bool   // the session is over: no RESUME
@@ -130,9 +130,6 @@ func (l *session) run(ctx context.Context, after string) closeReason {
 	ws, err := l.g.dial(within, strings.TrimSuffix(l.target, "/")+"/?v="+rest.APIVersion+"&encoding=json")
 	if err != nil {
 		l.conn, l.target = nil, l.generic // where a session is resumed may be gone
-		if within.Err() != nil {
-			return closeReason{say: saysNothing}
-		}
 		return closeReason{say: rest.Scrub(err.Error())}
 	}
 	c := &connection{Conn: ws, l: l, after: after, hello: make(chan time.Duration, 1), asked: make(chan struct{}, 1), ready: make(chan struct{}), ended: make(chan struct{})}
@@ -213,7 +210,7 @@ func (l *session) hangUp(say string) closeReason {
 	if c.stood() == 0 {
 		l.target = l.generic // where a session is resumed may be gone
 	}
-	if c.over.Load() || c.why.say == "" {
+	if c.why.say == "" {
 		return closeReason{say: say}
 	}
 	return c.why
@@ -333,10 +330,6 @@ func (c *connection) brokenBy(err error) closeReason {
 	closed, ok := errors.AsType[*websocket.CloseError](err)
 	late, isNet := errors.AsType[net.Error](err)
 	switch {
-	case ok && closed.Code == websocket.CloseAbnormalClosure:
-		return closeReason{say: "Discord closed the connection without a word"}
-	case ok && closed.Code == websocket.CloseNoStatusReceived:
-		return closeReason{say: "Discord closed the connection without a code"}
 	case ok:
 		return closeReason{say: fmt.Sprintf("Discord closed the connection with %d", closed.Code), code: closed.Code,
 			fresh: closed.Code == closeBadSequence || closed.Code == closeTimedOut}
@@ -406,8 +399,7 @@ func harmlessPanic(r any) string {
 // resumeAt is the address that READY gives, where it is one of the same kind.
 func resumeAt(address, generic string) string {
 	u, err := url.Parse(address)
-	g, err2 := url.Parse(generic)
-	if err != nil || err2 != nil || u.Host == "" || u.Scheme != g.Scheme || u.User != nil {
+	if err != nil || u.Host == "" || !strings.HasPrefix(generic, u.Scheme+"://") || u.User != nil {
 		return generic
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
@@ -430,10 +422,6 @@ func (g *Gateway) dial(ctx context.Context, address string) (ws *websocket.Conn,
 		c, err := connect(ctx, network, addr)
 		if err != nil {
 			return nil, err
-		}
-		if ctx.Err() != nil {
-			_ = c.Close()
-			return nil, ctx.Err()
 		}
 		keep = context.AfterFunc(ctx, func() { _ = c.Close() }) // gorilla asks ctx for its deadline only
 		return c, nil

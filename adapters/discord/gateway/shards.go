@@ -43,8 +43,7 @@ func (sh *shard) downFor() time.Duration {
 
 // silentFor is how long ago something came; ok is false where there is no session.
 func (sh *shard) silentFor() (d time.Duration, ok bool) {
-	at := sh.heard.Load()
-	return time.Since(time.Unix(0, at)), at != 0 && sh.downFor() == 0
+	return time.Since(time.Unix(0, sh.heard.Load())), sh.downFor() == 0
 }
 
 func (sh *shard) name(application string) string {

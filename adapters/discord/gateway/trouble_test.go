@@ -221,6 +221,20 @@ func TestInvalidSessionAfterIdentifyIsNoStorm(t *testing.T) {
 	}
 }
 
+// What is lost again and again a while after it began is begun ever more slowly.
+func TestSessionsThatDoNotLast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		for range 100 {
+			w.script = append(w.script, func(p *peer) { p.open(); time.Sleep(2 * working); p.closeWith(closeBadSequence) })
+		}
+		w.bot().start().after(10 * time.Minute)
+		if n := w.count(opIdentify); n > 25 {
+			t.Errorf("begun %d times", n)
+		}
+	})
+}
+
 func TestInvalidSessionInTheMiddle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, func(p *peer) { p.open(); p.send(op9) }, nil, func(p *peer) { p.open(); p.send(op9) })
@@ -420,6 +434,12 @@ func TestAResumeThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 			}
 		})
 	}
+	bubbled(t, "one of them, after one that was answered", func(t *testing.T) {
+		w := newWorld(t, func(p *peer) { p.open(); p.drop() }, func(p *peer) { p.open(); p.drop() }, helloOnly)
+		b := w.bot().start()
+		b.after(90 * time.Second)
+		b.expect(t, 1, 3)
+	})
 	bubbled(t, "no connection", func(t *testing.T) { // then nothing was asked: the session may still be resumed
 		w := newWorld(t, func(p *peer) { p.open(); p.drop() })
 		b := w.bot().start()
