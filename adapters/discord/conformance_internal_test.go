@@ -27,7 +27,7 @@ func ReadButton(customID string, values []string) (chat.Choice, string, bool) {
 // DrawCard is how a message with one ask looks, as it is sent.
 func DrawCard(a render.Ask) ([]byte, error) {
 	s, _ := components.Turn(render.Message{State: render.Waiting, Blocks: []render.Block{a}}, func(string) bool { return false })(surface.LevelFull)
-	return s.Body, s.Err
+	return s.Body, nil
 }
 
 // Keep has an adapter live by a clock: what it waits for passes at once, and its next attempt at what was not recorded is when the

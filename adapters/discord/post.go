@@ -173,22 +173,12 @@ func refusedShape(err error, s components.Rendition) bool {
 
 // try sends a message in its first rendition that Discord takes, from a level on.
 func (a *Adapter) try(of components.Renditions, level int, do func(components.Rendition) error) (components.Rendition, error) {
-	send := func(r components.Rendition) error {
-		if r.Err != nil {
-			return r.Err
-		}
-		return do(r)
-	}
-	return of.Send(level, send, func(r components.Rendition, err error) bool {
-		switch {
-		case r.Err != nil:
-			a.Logger.Error("discord: a message breaks a rule of Discord's; sending a simpler one", "level", r.Level, "err", err)
-		case refusedShape(err, r):
+	return of.Send(level, do, func(r components.Rendition, err error) bool {
+		refused := refusedShape(err, r)
+		if refused {
 			a.Logger.Error("discord: a message was refused; sending a simpler one", "level", r.Level, "err", err)
-		default:
-			return false
 		}
-		return true
+		return refused
 	})
 }
 

@@ -285,6 +285,13 @@ func TestA500OfAHugeMessageIsDrawnSimpler(t *testing.T) {
 		t.Errorf("huge: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
 	}
 	s.Forget()
+	ref = s.posted(s.at(""), words("one"))
+	s.Forget()
+	s.Fail(fakediscord.EditMessage, 1, fakediscord.Fault{Status: 503})
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words(strings.Repeat("長い文", 700)), agent.Progress); samples.KindOf(err) != agent.FaultTransient || len(s.Calls(fakediscord.EditMessage)) != 1 {
+		t.Errorf("a disturbance: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
+	}
+	s.Forget()
 	s.Fail(fakediscord.EditMessage, 9, fakediscord.Fault{Status: 500})
 	ref = s.posted(s.at(""), words("two"))
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words(strings.Repeat("<", 3600)), agent.Progress); samples.KindOf(err) != agent.FaultTransient || len(s.Calls(fakediscord.EditMessage)) != 2 {

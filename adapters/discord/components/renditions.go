@@ -19,7 +19,6 @@ type Rendition struct {
 	Level int
 	Payload
 	Body json.RawMessage // its components, written once: for the sum and for the request
-	Err  error           // of writing them
 }
 
 // Sum is equal for equal payloads.
@@ -101,7 +100,7 @@ func renditionsOf(m render.Message, draw func(render.Message) Payload) Rendition
 
 func renditionOf(level int, p Payload) Rendition {
 	s := Rendition{Level: level, Payload: p}
-	s.Body, s.Err = json.Marshal(p.Components)
+	s.Body, _ = json.Marshal(p.Components) // texts and numbers, which can always be written
 	return s
 }
 
