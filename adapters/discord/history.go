@@ -95,8 +95,8 @@ func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote,
 	}
 	if s.since != "" {
 		page = slices.DeleteFunc(page, func(m *inbound.Message) bool { return !ids.Older(s.since, string(m.ID)) })
-	} else {
-		page = append([]*inbound.Message{a.starter(ctx, s.at)}, page...)
+	} else if start := a.starter(ctx, s.at, page); start != nil {
+		page = append([]*inbound.Message{start}, page...)
 	}
 	for _, m := range page {
 		if m.WrittenBy(a.self.User) {
@@ -109,8 +109,16 @@ func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote,
 	return all, left
 }
 
-// starter is the message that a thread hangs on, which stands in the channel; an empty one where there is none, as in a forum.
-func (a *Adapter) starter(ctx context.Context, p ids.Place) *inbound.Message {
+// starter is the message that a thread hangs on, which stands in the channel. The thread's own first message points at it.
+func (a *Adapter) starter(ctx context.Context, p ids.Place, page []*inbound.Message) *inbound.Message {
+	for _, m := range page {
+		if m.Type == discordgo.MessageTypeThreadStarterMessage && m.Referenced != nil {
+			return m.Referenced
+		}
+		if string(m.ID) == p.Thread { // a forum's: it stands in the thread
+			return nil
+		}
+	}
 	var raw json.RawMessage
 	m := new(inbound.Message)
 	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, &raw)
@@ -119,6 +127,7 @@ func (a *Adapter) starter(ctx context.Context, p ids.Place) *inbound.Message {
 	}
 	if err != nil { // a thread may hang on nothing, and its message may be gone
 		a.Logger.Debug("discord: what a thread is about is not known", "chat", p.Chat(), "err", err)
+		return nil
 	}
 	return m
 }

@@ -172,6 +172,9 @@ func TestAllThatStandsAboveAMentionIsRead(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n--\n"), strings.Join(want, "\n--\n"))
 	}
+	if n := len(p.Calls(fakediscord.GetMessage)); n != 0 {
+		t.Errorf("%d calls for the message that the thread hangs on, to which the thread's own first one points", n)
+	}
 	if said := onlyOne[chat.Said](p); said.Text != "help us" {
 		t.Errorf("what others wrote is among her words: %q", said.Text)
 	}

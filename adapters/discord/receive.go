@@ -231,7 +231,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 		return false, nil
 	}
 	s.hasLog = known
-	if s.at.Thread != "" {
+	if known && s.at.Thread != "" { // else there is nothing to read: a thread that begins costs one look less
 		session, err := a.Engine.Session(ctx, s.at.Chat())
 		if err != nil {
 			return false, fmt.Errorf("how the chat stands: %w", err)

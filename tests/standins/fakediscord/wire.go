@@ -107,7 +107,7 @@ func (s *Server) wireMessage(m *Message) obj { return s.wireVersion(m, m.Version
 
 func (s *Server) wireVersion(m *Message, v Version) obj {
 	out := s.wireBare(m, v)
-	if r := m.Reference; r != nil && m.Type == TypeReply {
+	if r := m.Reference; r != nil && (m.Type == TypeReply || m.Type == TypeThreadStarter) { // https://docs.discord.com/developers/resources/message#message-object
 		out["referenced_message"] = nil // deleted
 		if c := s.channels[r.Channel]; c != nil {
 			if of := c.find(r.Message); of != nil {
