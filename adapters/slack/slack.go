@@ -173,9 +173,6 @@ func (a *Adapter) run(ctx context.Context, listen func(context.Context) error) e
 	cancel()
 	workers.Wait()
 	a.http.CloseIdleConnections()
-	if ctx.Err() != nil {
-		return nil
-	}
 	return err
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -78,9 +80,6 @@ func (w *Workspaces) Run(ctx context.Context) error {
 	w.mu.Unlock()
 	w.work.Wait()
 	w.http.CloseIdleConnections()
-	if ctx.Err() != nil {
-		return nil
-	}
 	return err
 }
 
@@ -123,9 +122,9 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 		w.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
 		return
 	}
-	if old { // so that the old key can go some day; if it is replaced meanwhile, the next look sees that
-		if again, err := w.install.Seal(team, is); err == nil && w.install.Store.Reinstall(ctx, team, sealed, again) == nil {
-			at.sealed = again
+	if old { // so that the old key can go some day; if it is replaced meanwhile, or this fails, the next look sees that
+		if again, err := w.install.Seal(team, is); err == nil {
+			at.sealed, _ = again, w.install.Store.Reinstall(ctx, team, sealed, again)
 		}
 	}
 	if at.Adapter != nil && at.BotToken == is.Token || w.running.Err() != nil {
@@ -134,11 +133,7 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 	at.end()
 	c := w.Config
 	c.BotToken, c.Team = is.Token, team
-	a, err := build(c)
-	if err != nil { // the door has the same configuration
-		w.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
-		return
-	}
+	a, _ := build(c) // the door's configuration, which is whole
 	running, end := context.WithCancel(w.running)
 	a.lost = func(err error) {
 		if calls.Removed(err) {
@@ -153,7 +148,7 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 func (w *Workspaces) keep(ctx context.Context, a *Adapter) {
 	for failed := 0; ctx.Err() == nil; failed++ {
 		err := a.run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
-		if err != nil && ctx.Err() == nil && failed == 0 {
+		if err != nil && failed == 0 {
 			w.Logger.Error("slack: nod cannot work in a workspace; it is tried until it can", "workspace", a.Team, "err", err)
 		}
 		_ = w.pause(ctx, again.Base(failed))
@@ -202,7 +197,7 @@ func (w *Workspaces) leave(ctx context.Context, team string) error {
 
 // serve has a delivery served by the adapter of its workspace. What is of none is refused as what is of another app.
 func (w *Workspaces) serve(ctx context.Context, d inbound.Delivery) (receipt, error) {
-	if e, ok := d.(inbound.Event); ok && (e.Inner.Type == "app_uninstalled" || e.Inner.Type == "tokens_revoked") {
+	if e, _ := d.(inbound.Event); e.Inner.Type == "app_uninstalled" || e.Inner.Type == "tokens_revoked" {
 		return receipt{}, w.leave(ctx, string(e.Team))
 	}
 	for _, known := range []bool{false, true} { // one that is new is installed perhaps since the last look
@@ -237,16 +232,12 @@ func (w *Workspaces) at(home string) *Adapter {
 	if at := w.all[home]; at != nil {
 		return at.Adapter
 	}
-	first := ""
-	for team, at := range w.all {
-		if at.Adapter != nil && at.enterprise == home && home != "" && (first == "" || team < first) {
-			first = team
+	for _, team := range slices.Sorted(maps.Keys(w.all)) { // always the same one
+		if at := w.all[team]; at.Adapter != nil && at.enterprise == home {
+			return at.Adapter
 		}
 	}
-	if first == "" {
-		return nil
-	}
-	return w.all[first].Adapter
+	return nil
 }
 
 // of is the adapter of a workspace, for whoever wants something of it.
