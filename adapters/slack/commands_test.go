@@ -1,17 +1,20 @@
 package slack
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 func TestCommandsInAThread(t *testing.T) {
@@ -41,6 +44,22 @@ func TestCommandsInAThread(t *testing.T) {
 		t.Errorf("Accept was called %d times: a command comes as two events, and is taken of one", n)
 	}
 	sc.until("the reset is confirmed", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == surface.SayReset })
+}
+
+// What is not recorded is not confirmed either: Slack sends the command again.
+func TestACommandIsConfirmedOnce(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
+	th := sc.slack.Say("UANA", "C1", "", "<@UBOT> reset")
+	sc.until("it failed", func() bool { return strings.Contains(sc.log.String(), errDown.Error()) })
+	sc.ledger.set(func() { sc.ledger.fail = nil })
+	sc.clock.Advance(fakeslack.AckWithin)
+	sc.quiet()
+	sc.slack.Say("UANA", "C1", th, "<@UBOT> help") // is answered after it
+	sc.until("there is help", func() bool { return strings.Contains(strings.Join(sc.told("UANA"), ""), "each thread is one chat") })
+	if got := sc.told("UANA"); len(got) != 2 || got[0] != surface.SayReset || len(sc.ledger.got()) != 1 {
+		t.Errorf("told: %q", got)
+	}
 }
 
 func TestCommandsInADirectConversationNeedNoMention(t *testing.T) {
@@ -128,10 +147,10 @@ func TestSlashCommands(t *testing.T) {
 		}
 		for text, want := range map[string]string{
 			"": "each thread is one chat", "help": "each thread is one chat", "Help me": "each thread is one chat",
-			"<!channel> & run": "There is no command “&lt;!channel&gt; &amp; run”", "reset": "@nod reset", "mode never": "@nod mode never", "pending": surface.SayNothingPending,
-			"stop": "@nod stop",
+			"<!channel> & run": "There is no command “&lt;!channel&gt; &amp; run”", "reset": "write “@nod reset” in the", "mode never": "write “@nod mode never” in the", "pending": surface.SayNothingPending,
+			"stop": "write “@nod stop” in the", "stop now": "write “@nod stop now” in the",
 		} {
-			if got := sc.slash("UANA", "C1", text); !strings.Contains(got, want) {
+			if got := sc.slash("UANA", "C1", text); !strings.Contains(got, want) || strings.Contains(got, "There is no command") != strings.Contains(want, "There is no command") {
 				t.Errorf("/nod %s: %q", text, got)
 			}
 		}
@@ -201,6 +220,52 @@ func TestSlashStop(t *testing.T) {
 	sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return errDown } })
 	if got := sc.slash("UANA", "C1", "stop"); got != surface.SayCommandFailed("Slack") {
 		t.Errorf("%q", got)
+	}
+}
+
+// asked are chats that something waited in.
+type asked []chat.ID
+
+func (a asked) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error) { return a, nil }
+
+// A turn that is over since, or stops already, is none that could be meant; nor is a program's, whoever cannot be told apart from it.
+func TestSlashStopOfWhatIsOver(t *testing.T) {
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) {
+		c.Asks = asked{blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}.Chat()}
+	}).connected()
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}, ana, "a")
+	sc.ledger.set(func() { sc.ledger.sessions[id].Turn.Stopped = &turn.Person{} })
+	if got := sc.slash("UANA", "C1", "stop"); got != blocks.Escape(sayStopInThread(0)) {
+		t.Errorf("%q", got)
+	}
+	api, _ := answers(t, `{"ok":true,"user":{"id":"UANA","name":"ana"}}`)
+	a := newAdapter(t, Config{APIURL: api})
+	a.self, a.Engine, a.Asks = testSelf, sc.ledger, sc.ledger
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}, chat.User{}, "a")
+	if r, err := a.serve(t.Context(), inbound.SlashCommand{Team: "T1", User: "UANA", Channel: "C1", Text: "stop"}); err != nil || len(sc.ledger.decided) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What could not be looked at is not said to be nothing.
+func TestSlashCommandsThatFail(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
+	fails := func(text string) {
+		t.Helper()
+		if got := sc.slash("UANA", "C1", text); got != surface.SayCommandFailed("Slack") {
+			t.Errorf("/nod %s: %q", text, got)
+		}
+	}
+	sc.slack.Fail("users.info", 1, fakeslack.Fault{Error: "internal_error"})
+	fails("stop")
+	sc.forget()
+	for _, text := range []string{"pending", "stop"} {
+		sc.ledger.set(func() { sc.ledger.unread = errDown })
+		fails(text)
+		sc.ledger.set(func() { sc.ledger.unread, sc.ledger.unasked = nil, errDown })
+		fails(text)
+		sc.ledger.set(func() { sc.ledger.unasked = nil })
 	}
 }
 

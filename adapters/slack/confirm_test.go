@@ -266,6 +266,43 @@ func TestWhyAmIAsked(t *testing.T) {
 	}
 }
 
+// What a card masks is on record before each page of it is shown, and to whom. Who may not decide any more sees no more of it.
+func TestWhatIsMaskedIsShown(t *testing.T) {
+	sc, b := boarded(t)
+	root, ts := sc.thread()
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
+	d, err := b.Why(sc.ctx, chat.Envelope{}, "tok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.ledger.set(func() { sc.ledger.hidden = &d })
+	sc.modal("UANA", ts, chat.Reveal, "tok")
+	if v := sc.inView("UANA", "Next"); !strings.Contains(string(v.Blocks), "Page 2 of") {
+		t.Errorf("%s", v.Blocks)
+	}
+	sc.slack.AddUser(fakeslack.User{ID: "UANA", Name: "Ana", Guest: true})
+	sc.forget()
+	if _, err := sc.slack.ClickInView("UANA", sc.slack.Views("UANA")[0].ID, "Next"); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("it is said", func() bool { return slices.Contains(sc.told("UANA"), sayGuest) })
+	sc.ledger.set(func() {
+		if n := len(sc.ledger.decided); n != 2 || len(sc.ledger.calls) > 0 {
+			t.Errorf("recorded: %+v %+v", sc.ledger.decided, sc.ledger.calls)
+		}
+		for _, c := range sc.ledger.decided {
+			if c.Choice != chat.Reveal || c.User != ana || c.Chat != id || c.Token != "tok" {
+				t.Errorf("%+v", c)
+			}
+		}
+		sc.ledger.sessions[id].Turn.Calls[0].Args = []byte(`{"text":"` + rep(20_000) + `"}`)
+	})
+	sc.modal("UGUEST", ts, chat.ViewDetail, "tok") // whose message they see anyway
+	if v := sc.inView("UGUEST", "Next"); !strings.Contains(string(v.Blocks), "Page 2 of") {
+		t.Errorf("%s", v.Blocks)
+	}
+}
+
 func TestWhyWithoutSettingsIsInTheDetails(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()

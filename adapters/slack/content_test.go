@@ -96,6 +96,11 @@ func TestAForwardWithoutWordsIsNoCryForHelp(t *testing.T) {
 	if said.Text != surface.SayQuotedAlone || len(said.Context) != 1 || !strings.Contains(said.Context[0].Text, "deploy it") {
 		t.Errorf("%+v", said)
 	}
+	sc.slack.SayWith("UANA", dm, "", "", fakeslack.Beside{Files: []any{upload}}) // nor is a file
+	sc.quiet()
+	if got := texts(sc.ledger); len(got) != 2 || got[1] != "[file report.csv, 12 KB]" {
+		t.Errorf("taken: %q", got)
+	}
 }
 
 // A mention that somebody else wrote, in what is forwarded or alerted, calls nobody.
@@ -131,6 +136,11 @@ func TestTheThreadsAlertsAreRead(t *testing.T) {
 		"Ben: the numbers\n[file report.csv, 12 KB; nod cannot read it]\n--\nBen: 1. anyone? @Ben *now*, not \\u{202E}later"
 	if got := quoted(said.Context); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for _, q := range said.Context {
+		if q.By.IsZero() != (q.Name == "robot") {
+			t.Errorf("it is quoted as by %v: %+v", q.By, q)
+		}
 	}
 	if said.Text != "look at this alert" {
 		t.Errorf("what others wrote is among her words: %q", said.Text)

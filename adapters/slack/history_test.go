@@ -45,6 +45,9 @@ func TestWhatWasSaidBeforeComesWithTheFirstMention(t *testing.T) {
 	if got := sc.ledger.got(); len(got) != 3 || len(got[2].(chat.Said).Context) != 1 || got[2].(chat.Said).Context[0].Text != "Ana, it is the linter" {
 		t.Errorf("%+v", got[2:])
 	}
+	if n := len(sc.slack.Calls("conversations.replies")); n != 3 {
+		t.Errorf("Slack was asked %d times: a mention comes as two events", n)
+	}
 }
 
 func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {

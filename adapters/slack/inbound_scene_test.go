@@ -19,6 +19,7 @@ import (
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -33,8 +34,10 @@ type ledger struct {
 	sessions map[chat.ID]turn.Session
 	fail     func(chat.Inbound) error // of Accept
 	refuse   func(chat.Clicked) error // of Decide
+	hidden   *render.Details          // what Decide shows
 	refuses  func(chat.Clicked) *decision.Refusal
 	unread   error                       // of Session
+	unasked  error                       // of Asking
 	hold     chan struct{}               // Accept waits until it is closed
 	knows    func(chat.ID) (bool, error) // nil: what was taken, or has a session
 	deadline time.Time                   // of the last Accept; zero: none
@@ -90,7 +93,7 @@ func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcom
 	if l.refuse != nil {
 		return nil, l.refuse(in)
 	}
-	return []decision.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User}}, nil
+	return []decision.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User, Hidden: l.hidden}}, nil
 }
 
 func (l *ledger) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
@@ -137,7 +140,7 @@ func (l *ledger) Asking(_ context.Context, match func(chat.ID) bool) ([]chat.ID,
 		}
 	}
 	slices.SortFunc(out, func(a, b chat.ID) int { return inbound.CompareTimestamps(a.Key, b.Key) })
-	return out, nil
+	return out, l.unasked
 }
 
 func (l *ledger) set(f func()) {

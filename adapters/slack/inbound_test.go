@@ -40,14 +40,16 @@ func TestOwnMessagesAndOtherBotsStayOut(t *testing.T) {
 }
 
 func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
-	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Channels = map[string]surface.Follow{"C2": surface.FollowMention} }).connected()
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) {
+		c.Channels = map[string]surface.Follow{"C1": surface.FollowThread, "C2": surface.FollowMention}
+	}).connected()
 	here := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
 	sc.quiet()
 	there := sc.slack.Say("UANA", "C2", "", "<@UBOT> two")
 	strange := sc.slack.Say("UANA", "C1", "", "a thread of people")
 	sc.quiet()
 	for _, x := range []struct{ who, channel, thread, text string }{
-		{"UANA", "C1", here, "three"},               // followed: the thread is hers
+		{"UANA", "C1", here, "three"},               // followed
 		{"UANA", "C2", there, "not heard"},          // only mentions there
 		{"UANA", "C1", strange, "nor this"},         // the bot was never mentioned in it
 		{"UANA", "C1", "", "nor this in a channel"}, // no thread
@@ -56,6 +58,9 @@ func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
 		sc.slack.Say(x.who, x.channel, x.thread, x.text)
 		sc.quiet()
 	}
+	sc.ledger.set(func() { sc.ledger.knows = func(chat.ID) (bool, error) { return false, errDown } })
+	sc.slack.Say("UANA", "C2", there, "nor this, whatever is the matter")
+	sc.quiet()
 	if got := texts(sc.ledger); strings.Join(got, ",") != "one,two,three,four" {
 		t.Errorf("taken: %q", got)
 	}
@@ -187,6 +192,9 @@ func TestInADirectConversationEveryMessageIsForTheBot(t *testing.T) {
 	if len(got) != 3 || got[0].From().Chat != got[1].From().Chat || got[0].From().Chat == got[2].From().Chat {
 		t.Fatalf("%+v", got)
 	}
+	if n := len(sc.slack.Calls("conversations.replies")); n > 0 {
+		t.Errorf("%d looks at what was said to nobody else", n)
+	}
 	if _, err := sc.a.Post(sc.ctx, got[0].From().Chat, "key", finished("an answer")); err != nil { // which makes the thread a session
 		t.Fatal(err)
 	}
@@ -197,6 +205,7 @@ func TestWhatCannotBeTakenIsAnsweredPrivately(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	sc.slack.Say("UANA", "C1", "", "<@UBOT>")
 	sc.until("there is help", func() bool { return len(sc.told("UANA")) == 1 })
+	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return agent.ErrTooLong } })
 	sc.slack.Say("UANA", "C1", "", "<@UBOT> "+strings.Repeat("x", agent.MaxText+1))
 	sc.until("it is said that it is too long", func() bool { return len(sc.told("UANA")) == 2 })
 	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return agent.ErrFull } })
@@ -299,11 +308,15 @@ func TestAnArchivedChannelIsSentAgainWhileItCannotBeRecorded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
 	sc.ledger.set(func() {
+		sc.ledger.unasked = errDown
 		sc.ledger.fail = func(chat.Inbound) error { sc.ledger.set(func() { sc.ledger.fail = nil }); return errDown }
 	})
 	sc.slack.Archive("UANA", "C1")
-	sc.until("it failed", func() bool { return len(sc.ledger.asked()) == 1 })
+	sc.until("what waits there could not be read", func() bool { return strings.Contains(sc.log.String(), errDown.Error()) })
+	sc.ledger.set(func() { sc.ledger.unasked = nil })
 	sc.clock.Advance(fakeslack.AckWithin)
+	sc.until("it failed", func() bool { return len(sc.ledger.asked()) == 1 })
+	sc.clock.Advance(fakeslack.AckWithin + fakeslack.RetryAfter[1])
 	sc.until("it came again", func() bool { return len(sc.ledger.got()) == 1 })
 }
 
@@ -322,27 +335,33 @@ func TestTheAgentViewsStopAndGreeting(t *testing.T) {
 	_ = dm
 }
 
-func TestKnowsFailingLeavesAMessageForLater(t *testing.T) {
-	sc := newScene(t, overSocket).connected()
-	first := true
-	sc.ledger.set(func() {
-		sc.ledger.knows = func(chat.ID) (bool, error) {
-			if first {
-				first = false
-				return false, errDown
+// Where the log cannot say whether a message is for the bot, Slack sends it again.
+func TestWhatTheLogCannotSayIsAskedAgain(t *testing.T) {
+	knows := func(l *ledger, err error) { l.knows = func(chat.ID) (bool, error) { return false, err } }
+	for name, x := range map[string]struct {
+		fail          func(*ledger, error)
+		who, in, text string
+	}{
+		"whether it knows the chat":      {knows, "UANA", "the thread", "<@UBOT> two"},
+		"whether a program may begin it": {knows, "UOTHER", "", "<@UBOT> two"},
+		"how the chat stands":            {func(l *ledger, err error) { l.unread = err }, "UANA", "the thread", "two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Bots = []string{"BOTHER"} }).connected()
+			th := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+			sc.quiet()
+			if x.in == "" {
+				th = ""
 			}
-			return false, nil
-		}
-	})
-	sc.dm("hello")
-	d := sc.slack.Deliveries()[0]
-	sc.until("it came again and was taken", func() bool {
-		if len(sc.ledger.got()) == 0 {
+			sc.ledger.set(func() { x.fail(sc.ledger, errDown) })
+			sc.slack.Say(x.who, "C1", th, x.text)
+			sc.until("it failed", func() bool { return strings.Contains(sc.log.String(), errDown.Error()) })
+			sc.ledger.set(func() { x.fail(sc.ledger, nil) })
 			sc.clock.Advance(fakeslack.AckWithin)
-		}
-		return len(sc.ledger.got()) == 1
-	})
-	if len(d.Attempts()) < 2 {
-		t.Error("it was acknowledged though nobody knew whether it was for the bot")
+			sc.quiet()
+			if got := texts(sc.ledger); strings.Join(got, ",") != "one,two" {
+				t.Errorf("taken: %q", got)
+			}
+		})
 	}
 }

@@ -195,7 +195,7 @@ func (a *Adapter) submitForm(ctx context.Context, in inbound.Interaction) *slack
 	click.Envelope = a.envelope(f.Place, in.Submission(value), by, a.privately("", f.Place.Channel, f.Place.Thread, string(in.User)))
 	_, err := a.Engine.Decide(ctx, click)
 	switch no := surface.Refusal(err); {
-	case no != nil && choice != chat.Answer && no.Code == decision.RefusedDecided && no.By == by.User && no.Choice == choice:
+	case no != nil && no.Code == decision.RefusedDecided && no.By == by.User && no.Choice == choice:
 		// They did just that before.
 	case no != nil:
 		return formError(inputToBlame(block, fields, no.Say), no.Say)
@@ -207,8 +207,8 @@ func (a *Adapter) submitForm(ctx context.Context, in inbound.Interaction) *slack
 }
 
 func (a *Adapter) readForm(s string) (f blocks.Form, ok bool) {
-	f, ok = blocks.ParseForm(s)
-	return f, ok && f.Place.Team == a.self.Team
+	f, _ = blocks.ParseForm(s)
+	return f, f.Place.Team == a.self.Team
 }
 
 const maxFormError = 1000 // keeps an answer far below the 20 KB that an acknowledgement may have
@@ -239,9 +239,9 @@ func (a *Adapter) refuseElsewhere(in inbound.Interaction) receipt {
 		"team", surface.Shortened(string(in.Team.ID), 64), "app", surface.Shortened(string(in.App), 64))
 	block := blocks.InputOfForm(string(in.View.Callback))
 	switch {
-	case in.Type == "view_submission" && block != "":
+	case in.Type == "view_submission":
 		return receipt{body: formError(block, sayElsewhere)}
-	case in.Type == "block_actions" && in.ChannelID() != "":
+	case in.ChannelID() != "":
 		return a.answerPrivately(a.whoClicked(in), sayElsewhere)
 	}
 	return receipt{} // nowhere to say it
@@ -319,7 +319,7 @@ func (a *Adapter) turnPage(in inbound.Interaction, act slack.BlockAction) receip
 // drawDetails draws the details anew where they stand, or says why not.
 func (a *Adapter) drawDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, notice string) (say string) {
 	var env chat.Envelope
-	if f.Choice == chat.Reveal || f.Choice == chat.Why && a.Settings != nil {
+	if f.Choice == chat.Reveal || f.Choice == chat.Why {
 		by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
 		if no != "" {
 			return no
@@ -327,7 +327,7 @@ func (a *Adapter) drawDetails(ctx context.Context, in inbound.Interaction, f blo
 		env = a.envelope(f.Place, in.Submission(f.Token), by, chat.ReplyHandle{})
 	}
 	d, answers, unread := a.readDetails(ctx, f, env)
-	if unread != "" && notice == "" {
+	if unread != "" {
 		return unread
 	}
 	// The hash makes an update that comes after a later one fail, instead of turning back.

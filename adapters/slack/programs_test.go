@@ -2,6 +2,7 @@ package slack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // A bot or workflow that is on the list begins a chat by naming nod. It is nobody: it decides nothing, and nothing runs for it unasked.
 func TestProgramsOnTheListMayAsk(t *testing.T) {
 	for _, id := range []string{"BOTHER", "UOTHER"} {
-		sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Bots = []string{id} }).connected()
+		sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Bots, c.MembersOnly = []string{id}, true }).connected()
 		sc.slack.SayWith("UOTHER", "C1", "", "<@UBOT> look at this", fakeslack.Beside{Attachments: []any{alert}})
 		sc.quiet()
 		said := only[chat.Said](sc)
@@ -26,8 +27,11 @@ func TestProgramsOnTheListMayAsk(t *testing.T) {
 		}
 		sc.slack.SayWith("UOTHER", "C1", "", "", fakeslack.Beside{Attachments: []any{forward}}) // mentioned in what it quotes
 		sc.quiet()
-		if got := sc.ledger.got(); len(got) != 1 {
-			t.Errorf("%s: taken: %+v", id, got[1:])
+		sc.slack.Send(map[string]any{"type": "message", "user": "UOTHER", "bot_id": "BOTHER", "channel": sc.slack.DM("UANA"), "text": "<@UBOT> hello", "ts": "1700000001.000200"})
+		sc.slack.SayWith("UOTHER", "C1", "", "<@UBOT>", fakeslack.Beside{Attachments: []any{alert}})
+		sc.quiet()
+		if got := texts(sc.ledger); !slices.Equal(got, []string{"look at this", surface.SayQuotedAlone}) {
+			t.Errorf("%s: taken: %q", id, got)
 		}
 	}
 }

@@ -65,9 +65,6 @@ func (a *Adapter) tellLate(h chat.ReplyHandle, say string) {
 }
 
 func (a *Adapter) answerPrivately(h chat.ReplyHandle, say string) receipt {
-	if say == "" {
-		return receipt{}
-	}
 	return a.later(h, func(context.Context) string { return say })
 }
 
@@ -149,12 +146,12 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 		return a.takeProgram(ctx, s)
 	}
 	called, follow := s.Mentioned || s.Direct, a.follow(s.Thread.Channel)
-	if !called && (!s.Reply || !follow.Unmentioned()) {
+	if !called && !follow.Unmentioned() {
 		return receipt{}, nil
 	}
 	var recorded bool
 	var err error
-	if s.Reply || s.Direct { // else the chat begins with it, and what may be known of it is this very message
+	if s.Reply { // else the chat begins with it, and what may be known of it is this very message
 		if recorded, err = a.Engine.Knows(ctx, s.Thread.Chat()); err != nil {
 			return receipt{}, fmt.Errorf("is the chat known: %w", err)
 		}
@@ -185,8 +182,6 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 		return a.answer(s, a.help(s.Direct)), nil
 	case text == "" && len(beside) > 0:
 		text = surface.SayQuotedAlone
-	case len(text) > agent.MaxText:
-		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}
 	// What people said to each other since is what a message to the bot is often about.
 	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
@@ -261,7 +256,7 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 		a.Logger.Info("slack: a message was not taken", "chat", s.Thread.Chat(), "err", err)
 	case err != nil:
 		return receipt{}, err
-	case s.Direct && !s.Reply && !recorded:
+	case s.Direct && !s.Reply:
 		return receipt{after: func(ctx context.Context) {
 			a.setTitle(s.Thread, words)
 			a.welcome(ctx, s)
@@ -321,7 +316,7 @@ func (a *Adapter) envelope(p blocks.Place, d chat.Delivery, by Person, reply cha
 
 func (a *Adapter) takeChange(ctx context.Context, p blocks.Place, change func() chat.Inbound) error {
 	recorded, err := a.Engine.Knows(ctx, p.Chat())
-	if err != nil || !recorded {
+	if !recorded {
 		return err
 	}
 	if err = a.Engine.Accept(ctx, change()); surface.Hopeless(err) {
@@ -342,8 +337,8 @@ func (a *Adapter) endAsksIn(ctx context.Context, m inbound.ChannelClosed) error 
 
 func (a *Adapter) findAsking(ctx context.Context, channel string) ([]chat.ID, error) {
 	ids, err := a.Asks.Asking(ctx, func(id chat.ID) bool {
-		p, ok := blocks.PlaceOf(id)
-		return ok && p.Team == a.self.Team && p.Channel == channel
+		p, _ := blocks.PlaceOf(id)
+		return p.Team == a.self.Team && p.Channel == channel
 	})
 	if err != nil {
 		return nil, fmt.Errorf("what waits in the channel: %w", err)
