@@ -82,6 +82,9 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%v does not name %s", err, want)
 		}
 	}
+	if a, err := New(Config{BotToken: testToken}); a != nil || err == nil {
+		t.Errorf("it is made of a token alone: %v", err)
+	}
 }
 
 // answers is a Slack that answers every call with the next of some bodies, the last one for ever; bots.info it answers beside them.

@@ -158,6 +158,13 @@ func TestAConfirmationThatIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc.until("the question is gone", func() bool { return len(sc.slack.Ephemerals("UANA")) == 0 })
+	links := len(sc.slack.Calls("response_url"))
+	sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: blocks.ActionCancel, Type: "button", Text: "Cancel", Value: "x"}) // on everybody's message
+	sc.press("UGUEST", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+	sc.until("what comes after it is answered", func() bool { return len(sc.told("UGUEST")) == 1 })
+	if n := len(sc.slack.Calls("response_url")) - links; n != 1 {
+		t.Errorf("%d messages were replaced or taken away", n-1)
+	}
 	if len(sc.ledger.asked()) != 0 {
 		t.Error("it was taken")
 	}

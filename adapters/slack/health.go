@@ -107,9 +107,9 @@ func (a *Adapter) watchToken(ctx context.Context) {
 // checkToken asks Slack, and reports whether it refuses the token. An answer that says neither changes nothing.
 func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	_, err := a.api.AuthTestContext(ctx)
-	no := calls.FatalAuth(err)
-	if no != nil && a.lost != nil {
-		a.lost(err)
+	no, lost := calls.FatalAuth(err), a.lost != nil && calls.Removed(err)
+	if lost {
+		a.lost()
 	}
 	h := &a.health
 	h.mu.Lock()
@@ -118,7 +118,7 @@ func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	refused = no != nil || was && err != nil
 	h.refused = refused
 	switch { // before anybody can see that it changed
-	case refused && !was && a.lost != nil && calls.Removed(err): // whoever is told of it says so
+	case refused && !was && lost: // whoever is told of it says so
 	case refused && !was:
 		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "workspace", a.self.Team, "err", no)
 	case was && !refused:
@@ -151,7 +151,7 @@ func (a *Adapter) setSocketState(at *socketState, now socketState) {
 	switch {
 	case now == socketHello && was != socketHello:
 		h.open, h.failed, h.logged = h.open+1, 0, false
-	case now == socketFailed || now == socketGone && was == socketDialed: // Slack hung up on it: Socket Mode is off, or there are too many
+	case now == socketFailed || was == socketDialed: // Slack hung up on it: Socket Mode is off, or there are too many
 		h.failed++
 	}
 	tell := h.isSilent(a.Connections) && !h.logged

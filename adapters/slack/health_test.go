@@ -94,6 +94,7 @@ func TestWithoutAHelloNothingIsHeard(t *testing.T) {
 	ready := func() error { return a.Ready(t.Context()) }
 	a.setSocketState(&one, socketDialed)
 	a.setSocketState(&one, socketHello)
+	a.setSocketState(&one, socketHello)
 	if a.setSocketState(&two, socketDialed); ready() != nil {
 		t.Error(ready())
 	}
@@ -120,6 +121,29 @@ func TestWithoutAHelloNothingIsHeard(t *testing.T) {
 	if !errors.Is(ready(), errDeaf) {
 		t.Error("it is not noticed that Slack hangs up each time")
 	}
+	a.setSocketState(&two, socketHello)
+	for range 2 * failedRounds * a.Connections { // one hears
+		a.setSocketState(&one, socketFailed)
+	}
+	if ready() != nil {
+		t.Error(ready())
+	}
+	posts := newAdapter(t, Config{}) // what Slack posts needs no socket
+	close(posts.introduced)
+	posts.now = func() time.Time { return time.Now().Add(time.Hour) }
+	if err := posts.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A token that is refused when the program ends keeps nothing from ending.
+func TestStoppingWhileTheTokenIsRefused(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.slack.Revoke("token_revoked")
+	if err := sc.a.Remove(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "1.1"); err == nil {
+		t.Fatal("it was done")
+	}
+	sc.waitReady(errRefused)
 }
 
 func TestStoppingIsNoFailure(t *testing.T) {

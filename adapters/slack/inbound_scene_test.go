@@ -133,6 +133,9 @@ func (l *ledger) Knows(_ context.Context, id chat.ID) (bool, error) {
 func (l *ledger) Asking(_ context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.unasked != nil {
+		return nil, l.unasked
+	}
 	var out []chat.ID
 	for id, s := range l.sessions {
 		if len(turn.OpenAsks(s)) > 0 && match(id) {
@@ -140,7 +143,7 @@ func (l *ledger) Asking(_ context.Context, match func(chat.ID) bool) ([]chat.ID,
 		}
 	}
 	slices.SortFunc(out, func(a, b chat.ID) int { return inbound.CompareTimestamps(a.Key, b.Key) })
-	return out, l.unasked
+	return out, nil
 }
 
 func (l *ledger) set(f func()) {
@@ -189,7 +192,7 @@ func Hurry(a *Adapter) (over func()) {
 	pause := a.pause
 	a.pause = func(ctx context.Context, d time.Duration) error {
 		if is.Load() {
-			return nil
+			return ctx.Err()
 		}
 		return pause(ctx, d)
 	}

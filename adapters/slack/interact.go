@@ -306,11 +306,10 @@ func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks
 
 func (a *Adapter) turnPage(in inbound.Interaction, act slack.BlockAction) receipt {
 	f, ok := a.readForm(string(in.View.Metadata))
-	page, err := strconv.Atoi(act.Value)
-	if !ok || err != nil {
+	if !ok {
 		return receipt{}
 	}
-	f.Page = page
+	f.Page, _ = strconv.Atoi(act.Value)
 	return a.later(a.privately("", f.Place.Channel, f.Place.Thread, string(in.User)), func(ctx context.Context) string {
 		return a.drawDetails(ctx, in, f, "")
 	})
@@ -390,7 +389,7 @@ func (a *Adapter) takeConfirmation(ctx context.Context, in inbound.Interaction, 
 
 func (a *Adapter) removeAnswered(in inbound.Interaction) receipt {
 	return receipt{after: func(ctx context.Context) {
-		if in.ResponseURL == "" || !in.Container.Ephemeral {
+		if !in.Container.Ephemeral {
 			return
 		}
 		if err := a.respond(ctx, string(in.ResponseURL), reply{DeleteOriginal: true}); err != nil {

@@ -43,9 +43,9 @@ func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.E
 // LinkTo is the address of a message or a thread of this workspace; empty for any other.
 func (a *Adapter) LinkTo(l render.ChatLink) string {
 	id, _ := chat.ParseID(l.Chat)
-	p, ok := blocks.PlaceOf(id)
+	p, _ := blocks.PlaceOf(id)
 	to := cmp.Or(l.Message, p.Thread)
-	if a = a.known(p.Team); !ok || a == nil || !isClosed(a.introduced) || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
+	if a = a.known(p.Team); a == nil || !isClosed(a.introduced) || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
 		return ""
 	}
 	return a.permalink(p, chat.MessageRef(to))
@@ -58,7 +58,7 @@ func (a *Adapter) readPanelForm(s string) (f blocks.PanelForm, ok bool) {
 
 func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {
 	verb, value, ok := blocks.ParsePanelAction(act)
-	if !ok || a.Settings == nil || verb == blocks.VerbLink {
+	if !ok || a.Settings == nil {
 		return receipt{}
 	}
 	meta := string(in.View.Metadata)

@@ -295,6 +295,9 @@ func TestGuestsAndOthersSeeNoSettings(t *testing.T) {
 			return ok && strings.Contains(string(v.Blocks), want)
 		})
 	}
+	_, ts := sc.thread()
+	sc.press("UGUEST", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: "nodp:show:1", Type: "button", Text: "x", Value: blocks.PanelForm{}.Metadata()})
+	sc.until("the guest is told beside the message", func() bool { return strings.Join(sc.told("UGUEST"), "") == sayGuest+sayGuest })
 	sc.settings("UANA") // who was made a guest while a panel is open does nothing in it
 	sc.slack.AddUser(fakeslack.User{ID: "UANA", Name: "Ana", Guest: true})
 	sc.forget()
@@ -388,6 +391,12 @@ func TestLinksOfAPanel(t *testing.T) {
 			t.Errorf("%+v: %q", l, got)
 		}
 	}
+	nowhere := newAdapter(t, Config{}) // in a workspace whose address Slack did not say
+	nowhere.self.Team = "T1"
+	close(nowhere.introduced)
+	if got := nowhere.LinkTo(render.ChatLink{Chat: here.Chat().String()}); got != "" {
+		t.Errorf("%q", got)
+	}
 }
 
 // "open" on a message leads to the view that its token names, in which "here" is nothing.
@@ -403,6 +412,17 @@ func TestOpeningTheSettingsFromAMessage(t *testing.T) {
 	if len(sc.ledger.asked()) != 0 {
 		t.Error("opening decided something")
 	}
+	b.set(func() { b.down = errDown })
+	sc.press("UANA", "C1", ts, buttonFor(chat.Open, "install:1"))
+	sc.until("Ana is told", func() bool { return slices.Equal(sc.told("UANA"), []string{sayNoPanel}) })
+
+	sc = newScene(t, overSocket).connected() // an older message, where nobody manages anything any more
+	_, ts = sc.thread()
+	sc.press("UANA", "C1", ts, buttonFor(chat.Open, "install:1"))
+	sc.until("Ana is told", func() bool { return slices.Equal(sc.told("UANA"), []string{sayNoPanel}) })
+	sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: "nodp:show:1", Type: "button", Text: "x", Value: blocks.PanelForm{}.Metadata()})
+	sc.press("UGUEST", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+	sc.until("what comes after it is answered", func() bool { return len(sc.told("UGUEST")) == 1 })
 }
 
 // A view that Slack would refuse is not sent: that would be no answer at all.

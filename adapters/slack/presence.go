@@ -159,7 +159,7 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	now := map[blocks.Place]untold{}
 	p.locked(func() {
 		for at, status := range p.pending {
-			if len(p.sending) < atOnce && !p.sending[at] && !p.status.off.Load() {
+			if len(p.sending) < atOnce && !p.sending[at] {
 				p.sending[at], now[at] = true, status
 			}
 		}
@@ -176,7 +176,7 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	}
 	calls.Wait()
 	p.locked(func() {
-		if wait == 0 && len(now) > 0 && len(p.pending) > 0 { // what came meanwhile
+		if wait == 0 && len(now) > 0 { // for what came meanwhile
 			kick(p.kick)
 		}
 	})
@@ -226,9 +226,9 @@ func (p *presence) told(at blocks.Place, status string) {
 
 // stands reports whether a status that waited is still the thread's: another replica may have gone on with it, and said so before this one had room.
 func (p *presence) stands(ctx context.Context, at blocks.Place, status string) bool {
-	s, err := p.a.Engine.Session(ctx, at.Chat())
+	s, _ := p.a.Engine.Session(ctx, at.Chat()) // of none nothing is known
 	t := cmp.Or(s.Turn, s.Last)
-	return err != nil || t == nil || statuses[card.View(s, t, card.Live{}).State] == status
+	return t == nil || statuses[card.View(s, t, card.Live{}).State] == status
 }
 
 const (
@@ -242,7 +242,7 @@ func (a *Adapter) setTitle(at blocks.Place, words string) {
 	title := text.Cut(strings.Join(strings.Fields(words), " "), titleRoom)
 	p := a.presence
 	p.locked(func() {
-		if title != "" && len(p.newTitles) < maxPlaces && !p.status.off.Load() && !p.titles.off.Load() {
+		if len(p.newTitles) < maxPlaces && !p.titles.off.Load() {
 			p.newTitles[at] = title
 		}
 	})

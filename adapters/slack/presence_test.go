@@ -41,7 +41,9 @@ func TestPresenceFollowsTheMessage(t *testing.T) {
 	r.edit(ref, answering("f"), agent.Progress)
 	r.edit(ref, finished("g"), agent.Final)
 	r.presence.round(r.ctx) // only the newest
-	if got := r.told(); !slices.Equal(got, []string{"processing", "suspended", "active"}) {
+	r.edit(ref, render.Message{Blocks: finished("h").Blocks}, agent.Final)
+	r.presence.round(r.ctx) // which says nothing of it
+	if got := r.told(); !slices.Equal(got, []string{"processing", "suspended", "active"}) || len(r.slack.Calls("agents.sessions.setStatus")) != 3 {
 		t.Errorf("told %q", got)
 	}
 	for _, s := range r.budget.of(r.place.Team + "/agents.sessions.setStatus") {
@@ -72,6 +74,14 @@ func TestPresenceWaitsItsTurn(t *testing.T) {
 	r.edit(ref, asking("b"), agent.Progress)
 	if wait := r.presence.round(r.ctx); wait != 0 || !slices.Equal(r.told(), []string{"suspended"}) {
 		t.Errorf("wait %s, told %q", wait, r.told())
+	}
+	r.slack.Fail("agents.sessions.setStatus", 1, fakeslack.Fault{RetryAfter: 7 * time.Second})
+	r.edit(ref, finished("c"), agent.Final)
+	if wait := r.presence.round(r.ctx); wait != 7*time.Second {
+		t.Errorf("wait %s after Slack said 7 s", wait)
+	}
+	if r.presence.round(r.ctx); !slices.Equal(r.told(), []string{"suspended", "active"}) {
+		t.Errorf("told %q", r.told())
 	}
 }
 
@@ -158,6 +168,9 @@ func TestPresenceIsSwitchedOffOnce(t *testing.T) {
 			r.edit(ref, answering(strings.Repeat("b", i+2)), agent.Progress)
 			r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
 		}
+		if r.Starts(r.id) {
+			t.Errorf("%s: it is said that a turn is shown", code)
+		}
 		if n := len(r.presence.pending); n > 0 {
 			t.Errorf("%s: %d statuses are kept that nobody will be told", code, n)
 		}
@@ -190,7 +203,10 @@ func TestPresenceTellsSeveralAtOnce(t *testing.T) {
 		arrived <- struct{}{}
 		return &fakeslack.Fault{Hold: hold}
 	})
-	for i := range atOnce {
+	if r.Starts(chat.ID{Platform: "web", Key: "c"}) {
+		t.Error("what is no thread is shown in one")
+	}
+	for i := range atOnce + 1 {
 		r.Starts(blocks.Place{Team: r.place.Team, Channel: "C1", Thread: fmt.Sprintf("%d.000100", i+1)}.Chat())
 	}
 	told := make(chan struct{})
@@ -199,7 +215,9 @@ func TestPresenceTellsSeveralAtOnce(t *testing.T) {
 		<-arrived
 	}
 	close(hold)
-	<-told
+	if <-told; len(r.presence.pending) != 1 {
+		t.Errorf("%d wait for the next round", len(r.presence.pending))
+	}
 }
 
 // An edit does not wait for the status, whatever happens to that.
@@ -222,6 +240,10 @@ func TestPresenceDelaysNothing(t *testing.T) {
 	r.edit(ref, finished("b"), agent.Final)
 	ref = r.post(answering("c"))
 	r.edit(ref, finished("d"), agent.Final)
+	<-r.presence.kick
+	if r.presence.round(r.ctx); len(r.slack.Calls("agents.sessions.setStatus")) > 0 || len(r.presence.kick) > 0 {
+		t.Error("a status overtakes the one before, or is tried again and again")
+	}
 	close(hold)
 	<-told
 	r.presence.round(r.ctx)
@@ -307,6 +329,26 @@ func TestExtrasAreSwitchedOffOnceAndLeftOutWithoutRoom(t *testing.T) {
 	if n := strings.Count(r.log.String(), "level=INFO"); n != 2 {
 		t.Errorf("%d lines:\n%s", n, r.log)
 	}
+	r.setTitle(r.place, "hello")
+	if n := len(r.presence.newTitles); n > 0 {
+		t.Errorf("%d titles are kept that nobody will be told", n)
+	}
+}
+
+// What Slack is to be told is bounded, and the newest all the same.
+func TestPresenceIsBounded(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	var at blocks.Place
+	for i := range maxPlaces + 1 {
+		at = blocks.Place{Team: "T1", Channel: "C1", Thread: fmt.Sprint(maxPlaces - i)}
+		r.setTitle(at, "hello")
+		r.presence.show(at, render.Working)
+	}
+	at.Thread = "1"
+	r.presence.show(at, render.Waiting)
+	if n, m := len(r.presence.newTitles), len(r.presence.pending); n != maxPlaces || m != maxPlaces || r.presence.pending[at].status != "suspended" {
+		t.Errorf("%d and %d are kept, of it %+v", n, m, r.presence.pending[at])
+	}
 }
 
 func TestSuggestIsLeftOutWithoutRoom(t *testing.T) {
@@ -359,6 +401,7 @@ func TestRunLeavesNoGoroutine(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
+	a.pause = func(context.Context, time.Duration) error { t.Error("it waits for nothing"); return context.Canceled }
 	go func() { done <- a.Run(ctx) }()
 	p := blocks.Place{Team: s.Team(), Channel: "C1", Thread: s.Say("UANA", "C1", "", "hello")}
 	if _, err := a.Post(ctx, p.Chat(), "key", answering("x")); err != nil {

@@ -110,7 +110,7 @@ type Adapter struct {
 
 	served  func(context.Context, inbound.Delivery) (receipt, error) // [Adapter.serve], but where another hears for it
 	several *Workspaces                                              // that it hears for; nil: it works in its own
-	lost    func(error)                                              // is told that Slack refuses the token; nil: nobody is
+	lost    func()                                                   // is told that nod was removed; nil: nobody is
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // [backoff.Wait]
@@ -217,17 +217,17 @@ func (a *Adapter) introduce(ctx context.Context) error {
 	wait := backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: -0.5}
 	for failed := 0; ; failed++ {
 		r, err := a.api.AuthTestContext(ctx)
-		if err == nil && a.Team != "" && r.TeamID != a.Team {
-			return fmt.Errorf("the token is of the workspace %s", r.TeamID)
-		}
 		if err == nil {
+			if a.Team != "" && r.TeamID != a.Team {
+				return fmt.Errorf("the token is of the workspace %s", r.TeamID)
+			}
 			a.self = inbound.Self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
 			close(a.introduced)
 			return nil
 		}
 		if fatal := calls.FatalAuth(err); fatal != nil {
-			if a.lost != nil {
-				a.lost(err)
+			if a.lost != nil && calls.Removed(err) {
+				a.lost()
 			}
 			return fatal
 		}

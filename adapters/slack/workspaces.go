@@ -135,11 +135,7 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 	c.BotToken, c.Team = is.Token, team
 	a, _ := build(c) // the door's configuration, which is whole
 	running, end := context.WithCancel(w.running)
-	a.lost = func(err error) {
-		if calls.Removed(err) {
-			w.forget(team)
-		}
-	}
+	a.lost = func() { w.forget(team) }
 	at.Adapter, at.enterprise, at.end = a, is.Enterprise, end
 	w.work.Go(func() { w.keep(running, a) })
 }

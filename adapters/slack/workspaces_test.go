@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"slices"
@@ -273,6 +275,40 @@ func TestAWorkspaceIsForgottenWhereItsTokenIsRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a token that is refused says of a workspace: that nod was removed, or only that it is refused.
+func TestARemovalIsFoundOut(t *testing.T) {
+	for code, forgotten := range map[string]bool{"account_inactive": true, "invalid_auth": false} {
+		c := newCompany(t)
+		c.at["T1"].Revoke(code)
+		if err := c.Remove(t.Context(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "1.1"); err == nil {
+			t.Fatal("it was done")
+		}
+		for !strings.Contains(c.log.String(), "its token is deleted") && !strings.Contains(c.log.String(), "nothing can be read or written") { // no signal says so
+			runtime.Gosched()
+		}
+		if (c.stored("T1") == "") != forgotten || strings.Contains(c.log.String(), "level=ERROR") == forgotten {
+			t.Errorf("%s: stored %q; the log:\n%s", code, c.stored("T1"), c.log)
+		}
+	}
+}
+
+// Who clicks in a workspace that does not have nod is told so by what the click brought: there is no token for it.
+func TestAClickWhereNodIsNot(t *testing.T) {
+	c, told := newCompany(t), make(chan string, 1)
+	link := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- string(body)
+	}))
+	t.Cleanup(link.Close)
+	click := `{"type":"block_actions","trigger_id":"t","team":{"id":"T9"},"user":{"id":"UANA"},"container":{"channel_id":"C1"},"response_url":"` + link.URL + `"}`
+	if w := serve(c.Handler(), signedRequest(PathInteractivity, url.Values{"payload": {click}}.Encode(), postSecret, time.Now())); w.Code != http.StatusOK {
+		t.Error(w.Code)
+	}
+	if said := <-told; !strings.Contains(said, sayElsewhere[:20]) {
+		t.Errorf("told: %s", said)
 	}
 }
 
