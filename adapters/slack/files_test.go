@@ -163,7 +163,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		"403":                  {fakeslack.File{Answer: status(403)}, turn.UnreadForbidden, ""},
 		"500":                  {fakeslack.File{Answer: status(500)}, "", ""},
 		"part of it":           {fakeslack.File{Answer: status(206)}, "", ""},
-		"tombstone":            {fakeslack.File{Mode: "tombstone"}, turn.UnreadGone, ""},
+		"tombstone":            {fakeslack.File{Mode: "tombstone", Answer: long("", 1)}, turn.UnreadGone, ""},
 		"hidden":               {fakeslack.File{Mode: "hidden_by_limit", Data: []byte("x")}, turn.UnreadGone, ""},
 		"external":             {fakeslack.File{Mode: "external", Data: []byte("x")}, turn.UnreadElsewhere, ""},
 		"big, and says so":     {fakeslack.File{Data: []byte(rep(mostOfFile + 1)), Answer: status(404)}, turn.UnreadTooBig, ""},

@@ -118,7 +118,7 @@ func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	refused = no != nil || was && err != nil
 	h.refused = refused
 	switch { // before anybody can see that it changed
-	case refused && !was && lost: // whoever is told of it says so
+	case lost: // whoever is told of it says so
 	case refused && !was:
 		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "workspace", a.self.Team, "err", no)
 	case was && !refused:

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -54,13 +55,18 @@ func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
 // One method's own no is no word about the token.
 func TestAMethodThatRefusesTheTokenIsNotTheTokensEnd(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
-	sc.slack.Fail("chat.postMessage", 1, fakeslack.Fault{Error: "not_allowed_token_type"})
-	if _, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "k", finished("an answer")); err == nil {
-		t.Fatal("it was posted")
+	for i, says := range []int{0, http.StatusInternalServerError, 0} { // nor is that Slack does not answer
+		if says > 0 {
+			sc.slack.Fail("auth.test", 1, fakeslack.Fault{Status: says})
+		}
+		sc.slack.Fail("chat.postMessage", 1, fakeslack.Fault{Error: "not_allowed_token_type"})
+		if _, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "k", finished("an answer")); err == nil {
+			t.Fatal("it was posted")
+		}
+		sc.until("the token was looked at", func() bool { return len(sc.slack.Calls("auth.test")) == i+2 })
 	}
-	sc.until("the token was looked at", func() bool { return len(sc.slack.Calls("auth.test")) == 2 })
 	sc.waitReady(nil)
-	if strings.Contains(sc.log.String(), "level=ERROR") {
+	if strings.Contains(sc.log.String(), "level=ERROR") || strings.Contains(sc.log.String(), "is taken again") {
 		t.Errorf("the log:\n%s", sc.log)
 	}
 }
@@ -136,14 +142,27 @@ func TestWithoutAHelloNothingIsHeard(t *testing.T) {
 	}
 }
 
-// A token that is refused when the program ends keeps nothing from ending.
+// A token that is refused is said to be once, also where Slack does not answer in between, and keeps nothing from ending.
 func TestStoppingWhileTheTokenIsRefused(t *testing.T) {
-	sc := newScene(t, overSocket).connected()
+	sc := newScene(t, overSocket, func(sc *scene, _ *Config) {
+		sc.tune = func(a *Adapter) { a.pause = func(ctx context.Context, _ time.Duration) error { return ctx.Err() } }
+	}).connected()
 	sc.slack.Revoke("token_revoked")
+	fails := false
+	sc.slack.FailWhen("auth.test", func(fakeslack.Call) *fakeslack.Fault {
+		if fails = !fails; fails {
+			return nil
+		}
+		return &fakeslack.Fault{Status: http.StatusInternalServerError}
+	})
 	if err := sc.a.Remove(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "1.1"); err == nil {
 		t.Fatal("it was done")
 	}
+	sc.until("it was looked at several times", func() bool { return len(sc.slack.Calls("auth.test")) > 7 })
 	sc.waitReady(errRefused)
+	if log := sc.log.String(); strings.Count(log, "nothing can be read or written") != 1 || strings.Contains(log, "is taken again") {
+		t.Errorf("the log:\n%s", log)
+	}
 }
 
 func TestStoppingIsNoFailure(t *testing.T) {

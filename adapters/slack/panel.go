@@ -184,7 +184,7 @@ func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks
 		return sayNoPanel
 	}
 	for act := range surface.Acts(p) {
-		if act.Kind != render.ActFill || act.Token != token || token == "" {
+		if act.Token != token {
 			continue
 		}
 		v, ok := blocks.EncodeFillForm(act, f)
@@ -200,7 +200,7 @@ func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks
 func (a *Adapter) submitFill(ctx context.Context, in inbound.Interaction) receipt {
 	block := blocks.InputOfForm(blocks.CallbackFill)
 	f, ok := a.readPanelForm(string(in.View.Metadata))
-	if !ok || f.Token == "" || a.Settings == nil {
+	if !ok || a.Settings == nil {
 		return receipt{body: formError(block, sayWasChanged)}
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), "")

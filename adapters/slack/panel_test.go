@@ -327,6 +327,11 @@ func (sc *scene) forget() {
 func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 	b := newBoard()
 	a, _ := postbox(t, newLedger(), &lines{})
+	open := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UANA"} // since before nod was told to manage nothing
+	open.View.Callback, open.View.Metadata, open.View.ID = blocks.CallbackFill, inbound.LooseString(blocks.PanelForm{View: "start", Token: "note-1"}.Metadata()), "V1"
+	if r, err := a.serve(t.Context(), open); err != nil || !strings.Contains(jsonOf(r.body), sayWasChanged) {
+		t.Errorf("%+v, %v", r, err)
+	}
 	a.Settings = b
 	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, blocks.PanelForm{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, View: "start"}.Metadata()} {
 		for _, action := range []string{

@@ -289,7 +289,9 @@ func TestARemovalIsFoundOut(t *testing.T) {
 		for !strings.Contains(c.log.String(), "its token is deleted") && !strings.Contains(c.log.String(), "nothing can be read or written") { // no signal says so
 			runtime.Gosched()
 		}
-		if (c.stored("T1") == "") != forgotten || strings.Contains(c.log.String(), "level=ERROR") == forgotten {
+		c.stop()
+		err := <-c.ended // and all that is said of it is
+		if c.ended <- err; (c.stored("T1") == "") != forgotten || strings.Contains(c.log.String(), "level=ERROR") == forgotten {
 			t.Errorf("%s: stored %q; the log:\n%s", code, c.stored("T1"), c.log)
 		}
 	}
