@@ -43,13 +43,9 @@ func Download(ctx context.Context, client *http.Client, address, auth string, fr
 	no := func(why turn.WhyUnread, say string) ([]byte, string, error) {
 		return nil, "", &attach.Error{Why: why, Cause: errors.New(say)}
 	}
-	u, err := url.Parse(address)
-	if err != nil || !from.Take(u) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil || !from.Take(r.URL) {
 		return no(turn.UnreadElsewhere, "its address is not one of the platform's")
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return no(turn.UnreadElsewhere, "its address cannot be asked")
 	}
 	if auth != "" {
 		r.Header.Set("Authorization", auth)
