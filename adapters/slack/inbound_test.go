@@ -257,6 +257,22 @@ func TestEditsAndDeletions(t *testing.T) {
 	}
 }
 
+// What would be no better if it came again is not asked for again.
+func TestAnEditThatCannotBeTaken(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	ts := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	for i, no := range []error{agent.ErrTooLong, agent.ErrNotText, agent.ErrEmpty, agent.ErrFull} {
+		sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return no } })
+		sc.slack.EditMessage("C1", ts, fmt.Sprint("<@UBOT> two ", i))
+		sc.until("it is looked at", func() bool { return len(sc.ledger.asked()) == i+3 })
+	}
+	sc.quiet()
+	if strings.Contains(sc.log.String(), "is not acknowledged") {
+		t.Errorf("the log:\n%s", sc.log)
+	}
+}
+
 // The bot's own message goes: the chat is found by the thread that it stood in.
 func TestADeletedMessageOfTheBotsOwn(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
