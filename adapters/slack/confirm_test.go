@@ -282,7 +282,15 @@ func TestWhatIsMaskedIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.ledger.set(func() { sc.ledger.hidden = &d })
+	for i, no := range []error{&decision.Refusal{Say: "Only Ana may."}, errDown} {
+		sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return no } })
+		sc.press("UBEN", "C1", ts, buttonFor(chat.Reveal, "tok"))
+		sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == i+1 })
+	}
+	if got := sc.told("UBEN"); got[0] != "Only Ana may." || got[1] != surface.SayNotRecorded || len(sc.slack.Views("UBEN")) > 0 {
+		t.Errorf("told: %q", got)
+	}
+	sc.ledger.set(func() { sc.ledger.hidden, sc.ledger.refuse, sc.ledger.decided = &d, nil, nil })
 	sc.modal("UANA", ts, chat.Reveal, "tok")
 	if v := sc.inView("UANA", "Next"); !strings.Contains(string(v.Blocks), "Page 2 of") {
 		t.Errorf("%s", v.Blocks)

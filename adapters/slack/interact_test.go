@@ -467,4 +467,14 @@ func TestACallWithASecretIsNotEdited(t *testing.T) {
 	if got := sc.told("UANA")[0]; got != text.NotEditable || len(sc.slack.Views("UANA")) > 0 {
 		t.Errorf("told: %q", got)
 	}
+	sc.press("UANA", "C1", ts, buttonFor(chat.DenyReason, "gone"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 2 })
+	sc.modal("UANA", ts, chat.DenyReason, "tok") // shows nothing of it
+	sc.ledger.set(func() {
+		sc.ledger.refuses = func(chat.Clicked) *decision.Refusal { return &decision.Refusal{Say: "Only Ben may."} }
+	})
+	sc.press("UANA", "C1", ts, buttonFor(chat.DenyReason, "tok")) // nobody writes for nothing
+	sc.until("Ana is told", func() bool {
+		return slices.Equal(sc.told("UANA"), []string{text.NotEditable, surface.SayNotOpen, "Only Ben may."})
+	})
 }
