@@ -228,8 +228,8 @@ func (w *Workspaces) at(home string) *Adapter {
 	if at := w.all[home]; at != nil {
 		return at.Adapter
 	}
-	for _, team := range slices.Sorted(maps.Keys(w.all)) { // always the same one
-		if at := w.all[team]; at.Adapter != nil && at.enterprise == home {
+	for _, team := range slices.Sorted(maps.Keys(w.all)) { // always the same one; of no organisation is none
+		if at := w.all[team]; at.Adapter != nil && at.enterprise == home && home != "" {
 			return at.Adapter
 		}
 	}

@@ -496,6 +496,9 @@ func TestWorkspacesSpeakWithTheirOwnTokens(t *testing.T) {
 	if no != sayOtherWorkspace || w.Starts(ids[0]) || w.GroupName(ids[0], gone) != "" || w.LinkTo(render.ChatLink{Chat: ids[0].String()}) != "" {
 		t.Errorf("where nod is no more somebody is known, or something shown: %q", no)
 	}
+	if a := w.known(""); a != nil {
+		t.Errorf("nowhere is in the workspace %s", a.self.Team)
+	}
 	given(0, at[0].Grant())
 	if _, err := w.Post(ctx, ids[0], chat.PostKey("k2"), answering("again")); err != nil {
 		t.Error(err)
