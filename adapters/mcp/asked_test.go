@@ -123,51 +123,60 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // mcp-go gives a handler over streamable HTTP 30 seconds, and then posts its own error on the context that is over.
+// An answer that the server did not take is on record.
 func TestAPersonMayTakeAnHourOverHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		replies := make(chan string, 2)
-		stream, say := io.Pipe()
-		hc := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			body, _ := io.ReadAll(r.Body)
-			resp := &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: r}
-			if strings.Contains(string(body), `"method"`) {
-				resp.StatusCode, resp.Body = http.StatusOK, stream
-				resp.Header.Set("Content-Type", "text/event-stream")
-			} else {
-				replies <- string(body) + " " + r.Header.Get("Mcp-Protocol-Version") + " " + fmt.Sprint(r.Context().Err())
-			}
-			return resp, nil
-		})}
-		streamable, err := transport.NewStreamableHTTP("http://files.example/mcp", transport.WithHTTPBasicClient(hc))
-		if err != nil {
-			t.Fatal(err)
+	for _, status := range []int{http.StatusAccepted, http.StatusForbidden} {
+		synctest.Test(t, func(t *testing.T) { anAnswerAfterAnHour(t, status) })
+	}
+}
+
+func anAnswerAfterAnHour(t *testing.T, status int) {
+	replies := make(chan string, 2)
+	var failures []error
+	stream, say := io.Pipe()
+	hc := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r}
+		if strings.Contains(string(body), `"method"`) {
+			resp.StatusCode, resp.Body = http.StatusOK, stream
+			resp.Header.Set("Content-Type", "text/event-stream")
+		} else {
+			replies <- string(body) + " " + r.Header.Get("Mcp-Protocol-Version") + " " + fmt.Sprint(r.Context().Err())
 		}
-		slow := func(_ context.Context, req transport.JSONRPCRequest) *transport.JSONRPCResponse {
-			time.Sleep(time.Hour)
-			return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{"action":"accept"}`))
-		}
-		w := &httpWire{StreamableHTTP: streamable, wire: &wire{asked: slow}, client: hc, url: "http://files.example/mcp", life: t.Context(),
-			failed: func(err error) { t.Error(err) }}
-		w.SetProtocolVersion("2025-11-25")
-		w.SetRequestHandler(nil)
-		if err := w.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() {
-			_, err := w.SendRequest(t.Context(), transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(int64(1)), Method: "tools/call"})
-			done <- err
-		}()
-		fmt.Fprint(say, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"elicitation/create\"}\n\n")
-		if got := <-replies; got != `{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}} 2025-11-25 <nil>` {
-			t.Errorf("the server got %s", got)
-		}
-		fmt.Fprint(say, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		_ = say.Close()
-		_ = w.Close()
-		w.end()
-	})
+		return resp, nil
+	})}
+	streamable, err := transport.NewStreamableHTTP("http://files.example/mcp", transport.WithHTTPBasicClient(hc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := func(_ context.Context, req transport.JSONRPCRequest) *transport.JSONRPCResponse {
+		time.Sleep(time.Hour)
+		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{"action":"accept"}`))
+	}
+	w := &httpWire{StreamableHTTP: streamable, wire: &wire{asked: slow}, client: hc, url: "http://files.example/mcp", life: t.Context(),
+		failed: func(err error) { failures = append(failures, err) }}
+	w.SetProtocolVersion("2025-11-25")
+	w.SetRequestHandler(nil)
+	if err := w.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.SendRequest(t.Context(), transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(int64(1)), Method: "tools/call"})
+		done <- err
+	}()
+	fmt.Fprint(say, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"elicitation/create\"}\n\n")
+	if got := <-replies; got != `{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}} 2025-11-25 <nil>` {
+		t.Errorf("the server got %s", got)
+	}
+	fmt.Fprint(say, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	_ = say.Close()
+	_ = w.Close()
+	w.end()
+	if (len(failures) > 0) != (status != http.StatusAccepted) {
+		t.Errorf("after %d: %v", status, failures)
+	}
 }

@@ -56,7 +56,14 @@ func TestATimeoutIsUnknownAndCancelsAtTheServer(t *testing.T) {
 			case kindHTTP:
 				cfg = Server{URL: s.ServeHTTP(t, stateful...).URL}
 			case "stateless":
-				cfg = Server{URL: s.ServeHTTP(t).URL}
+				h := s.ServeHTTP(t)
+				h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+					if bytes.Contains(bodyOf(r), []byte("notifications/cancelled")) {
+						t.Error("the end of the stream says it to a server of the newest version")
+					}
+					return false
+				})
+				cfg = Server{URL: h.URL}
 			case kindSSE:
 				cfg = Server{URL: s.ServeSSE(t).URL, Transport: kindSSE}
 			default:
@@ -183,14 +190,29 @@ func TestAServerThatStopsReadingBlocksNobody(t *testing.T) {
 	}
 }
 
-// Many servers do one thing at a time. One that is at a call for longer than a list may take is not given up for that; one that is at none is.
+// Many servers do one thing at a time. One that is at a call for longer than a list may take is not given up for that; one that is at none is,
+// and one that gives no list any more: its tools may be others.
 func TestAServerAtWorkIsLeftAtIt(t *testing.T) {
 	t.Parallel()
 	p := quick
 	p.refresh = time.Millisecond
 	single, once := rawStdio("single"), rawStdio("once")
 	single.ConnectTimeout, once.ConnectTimeout = 5*time.Second, 5*time.Second
-	m := startWith(t, p, nil, map[string]Server{"single": single, "files": once})
+	l := ledger(t)
+	h := mcpserver.New("tools", l).ServeHTTP(t)
+	m := startWith(t, p, nil, map[string]Server{"single": single, "files": once, "refuses": {URL: h.URL}})
+	refuses := m.byName["refuses"]
+	slow := spec(t, m, "refuses", "slow").Tool
+	go func() { _, _ = m.Call(t.Context(), token(t, slow, `{}`), nil) }()
+	waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		_, list := idOf(bodyOf(r), "tools/list")
+		if list {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return list
+	})
+	eventually(t, m, "refuses", func() bool { _, say := refuses.state(); return strings.Contains(say, "it answered HTTP 500") })
 	eventually(t, m, "files", up(m, "files"))
 	c := connOf(m)
 	eventually(t, m, "single", up(m, "single"))
@@ -244,6 +266,15 @@ func rawAnswers(t *testing.T, s *rawServer) (*Servers, string) {
 	}
 	h := mcpserver.Serve(t, s, "/")
 	return start(t, map[string]Server{"wiki": {URL: h.URL, Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}}}), h.URL
+}
+
+// neverCancelled fails the test where a server hears that something of which it answered, or which no call was, is cancelled.
+func neverCancelled(t *testing.T) func(string, json.RawMessage, []byte) {
+	return func(method string, _ json.RawMessage, params []byte) {
+		if method == "notifications/cancelled" {
+			t.Errorf("the server hears %s %s", method, params)
+		}
+	}
 }
 
 func TestHTTPOutcomes(t *testing.T) {
@@ -309,7 +340,7 @@ func TestHTTPOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
-			m, _ := rawAnswers(t, &rawServer{status: onCall(func(w http.ResponseWriter) { calls.Add(1); c.answer(w) })})
+			m, _ := rawAnswers(t, &rawServer{status: onCall(func(w http.ResponseWriter) { calls.Add(1); c.answer(w) }), seen: neverCancelled(t)})
 			_, err := call(t, m, "wiki", "work", `{}`)
 			if c.notRun {
 				notRunAt(t, err, c.words)
@@ -339,13 +370,17 @@ func TestAServerThatRefusesTheConnectionDidNotRun(t *testing.T) {
 		w.Header().Set("Connection", "close") // no connection is left from before
 		return false
 	})
-	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
+	p := quick
+	p.await = time.Hour
+	m := startWith(t, p, nil, map[string]Server{"wiki": {URL: h.URL}})
 	tok := token(t, spec(t, m, "wiki", "work").Tool, `{}`)
 	h.Stop()
 	_, err := m.Call(within(t), tok, nil)
 	notRunAt(t, err, "connection refused")
-	// It is a fault from then on.
+	// It is a fault from then on. Who calls hears so after one more attempt.
 	eventually(t, m, "wiki", func() bool { _, f := m.byName["wiki"].state(); return strings.Contains(f, "connection refused") })
+	_, err = m.Call(within(t), tok, nil)
+	notRunAt(t, err, "connection refused")
 }
 
 // noSession is how the reference servers answer a session they do not know.
@@ -667,7 +702,7 @@ func TestAReopenedStreamReadsTheToolsAgain(t *testing.T) {
 func TestACutSSEStreamIsReplaced(t *testing.T) {
 	l := ledger(t)
 	h := mcpserver.New("tools", l).ServeSSE(t)
-	m := start(t, map[string]Server{"files": {URL: h.URL, Transport: kindSSE}})
+	m := start(t, map[string]Server{"files": {URL: h.URL}}) // which way it speaks is found out
 	tool := spec(t, m, "files", "write").Tool
 	srv := m.byName["files"]
 	srv.mu.Lock()
@@ -734,6 +769,7 @@ func TestAnAnswerWithoutContentIsStillOneResult(t *testing.T) {
 		`{"resultType":"table","content":[]}`:    "[no output]",
 		`{"resultType":"task","taskId":"7"}`:     "The tool answered with what this bot does not know (task). It may have run, or may still run: do not repeat the call.",
 		`[]`:                                     "The tool answered, but not with a result that can be read.",
+		`null`:                                   "[no output]",
 	} {
 		m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, answer)
@@ -741,6 +777,19 @@ func TestAnAnswerWithoutContentIsStillOneResult(t *testing.T) {
 		if r := must(t, m, "wiki", "work", `{}`); r.Text != want {
 			t.Errorf("%s: %+v, want %q", answer, r, want)
 		}
+	}
+}
+
+// How the connection to a program was lost is said, where the program did not end by itself.
+func TestHowAProgramWasLost(t *testing.T) {
+	for cause, want := range map[error]string{errTooBig: "the server sent more than can be read", errClosed: "it was disconnected"} {
+		l := ledger(t)
+		m := start(t, map[string]Server{"files": stdio(l)})
+		done, tok := make(chan error, 1), token(t, spec(t, m, "files", "slow").Tool, `{}`)
+		go func() { _, err := m.Call(within(t), tok, nil); done <- err }()
+		waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+		connOf(m).lose(cause)
+		unknown(t, receive(t, "outcome", done), "The connection to the files server was lost while slow ran: "+want+".")
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,13 @@ func says(t *testing.T, m *Servers, chat, name, args, want string) {
 func TestOneChatDoesNotSeeAnothers(t *testing.T) {
 	everyGeneration(t, func(t *testing.T, m *Servers, _ *mcpserver.Ledger, _ *logged) {
 		if !strings.Contains(t.Name(), "stdio") && !strings.HasSuffix(t.Name(), "http_legacy") {
-			return // without sessions a server cannot keep anything for one caller
+			for _, chat := range []string{"ana", "ben"} { // without sessions a server cannot keep anything for one caller
+				says(t, m, chat, "echo", `{}`, "{}")
+			}
+			if n := len(m.byName["files"].chatConns); n > 0 {
+				t.Errorf("%d connections beside the one that does for all", n)
+			}
+			return
 		}
 		says(t, m, "ana", "keep", `{"text":"Ana's page"}`, "kept")
 		says(t, m, "ben", "recall", `{}`, "nothing is kept")
@@ -109,6 +116,9 @@ func TestSessionsAreBounded(t *testing.T) {
 	waitFor(t, func() bool { return l.Count("slow", "began") == maxChatConns+1 })
 	if _, err := inChat(t, m, "one more", "recall", `{}`); !errors.Is(err, agent.ErrNotRun) || !strings.Contains(err.Error(), "at work for 17 chats already") {
 		t.Errorf("one more: %v", err)
+	}
+	for _, chat := range []string{"0", "1"} { // whoever has one keeps it, and needs no other's
+		says(t, m, chat, "recall", `{}`, "nothing is kept")
 	}
 	s.Release()
 	for range maxChatConns + 1 {
@@ -188,6 +198,7 @@ func TestASessionOfItsOwnIsLookedAtToo(t *testing.T) {
 	m := start(t, map[string]Server{"files": stdio(l)})
 	old := spec(t, m, "files", "mutable").Tool
 	says(t, m, "first", "recall", `{}`, "nothing is kept")
+	says(t, m, "ana", "keep", `{"text":"Ana's page"}`, "kept")
 	if _, err := inChat(t, m, "ana", "change", `{}`); err != nil {
 		t.Fatal(err)
 	}
@@ -202,4 +213,51 @@ func TestASessionOfItsOwnIsLookedAtToo(t *testing.T) {
 	if !errors.Is(err, agent.ErrNotRun) || l.Count("mutable", "did") != 0 {
 		t.Errorf("%v, done %d times", err, l.Count("mutable", "did"))
 	}
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+}
+
+// The tools of a chat's session are read when they may have changed, and not at each call. Whoever gives up meanwhile loses nothing that stands
+// there; where no session can be had, that is said.
+func TestASessionOfItsOwnIsReadWhenItMust(t *testing.T) {
+	h := mcpserver.New("tools", ledger(t)).ServeHTTP(t, stateful...)
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	says(t, m, "first", "recall", `{}`, "nothing is kept")
+	standing(t, m) // else it reads, too, below
+	says(t, m, "ana", "keep", `{"text":"Ana's page"}`, "kept")
+	files, recall := m.byName["files"], spec(t, m, "files", "recall").Tool
+	ana := tokenIn(t, "ana", recall, `{}`)
+	files.mu.Lock()
+	c := files.chatConns[ana.Chat()].conn
+	files.mu.Unlock()
+	waitFor(t, func() bool { return c.announce.Load() > 0 }) // its stream stands
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+	asked := make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(within(t))
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		_, list := idOf(bodyOf(r), "tools/list")
+		if list {
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}
+		return list
+	})
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+	c.toolsChanged()
+	done := make(chan error, 1)
+	go func() { _, err := m.Call(ctx, ana, nil); done <- err }()
+	receive(t, "list", asked)
+	cancel()
+	notRunAt(t, receive(t, "outcome", done), "it was cancelled before it was sent")
+	h.Intercept(nil)
+	says(t, m, "ana", "recall", `{}`, "Ana's page")
+
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		fresh := r.Header.Get("Mcp-Session-Id") == ""
+		if fresh {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return fresh
+	})
+	_, err := inChat(t, m, "ben", "recall", `{}`)
+	notRunAt(t, err, "no session of its own could be had for this chat with the files server (it answered HTTP 503)")
 }

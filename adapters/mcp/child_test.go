@@ -70,6 +70,24 @@ func TestCloseEndsWhatAChildStarted(t *testing.T) {
 	}
 }
 
+// A program is not started twice where it only does not know the probe, nor where nobody waits for it any more.
+func TestAProgramIsStartedOnce(t *testing.T) {
+	for name, script := range map[string]string{"old": `echo 1 >>$PIDFILE; exec "$SERVER"`, "given up": `echo 1 >>$PIDFILE; exec cat >$PIDFILE.in`} {
+		cfg, pid := shell(t, script)
+		m := start(t, map[string]Server{"files": cfg})
+		if name == "old" {
+			list(t, m)
+		}
+		waitFor(t, func() bool { return pid() == 1 })
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(cfg.Env["PIDFILE"]); err != nil || string(b) != "1\n" {
+			t.Errorf("%s: started as %q, %v", name, b, err)
+		}
+	}
+}
+
 func TestAChildThatDiesTakesItsOwnAlong(t *testing.T) {
 	cfg, pid := shell(t, `[ -e $PIDFILE ] && exec "$SERVER"; sleep 1000 & echo $! >$PIDFILE; exit 3`)
 	m := start(t, map[string]Server{"files": cfg})

@@ -73,7 +73,7 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 	legacy := s.legacy.Load() || kind == kindSSE
 	c, err := s.open(ctx, kind, legacy)
 	// Many programs from before server/discover end at it, which looks like any start that failed.
-	if errors.Is(err, errLegacyServer) || err != nil && kind == kindStdio && !legacy && ctx.Err() == nil {
+	if errors.Is(err, errLegacyServer) || err != nil && kind == kindStdio && ctx.Err() == nil {
 		s.legacy.Store(true)
 		c, err = s.open(ctx, kind, true)
 	}
@@ -81,7 +81,7 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	s.legacy.Store(false) // the next attempt probes afresh: the server may be another by then
-	if kind == kindHTTP && s.cfg.Transport == "" && errors.Is(err, transport.ErrLegacySSEServer) {
+	if s.cfg.Transport == "" && errors.Is(err, transport.ErrLegacySSEServer) {
 		if c, sseErr := s.open(ctx, kindSSE, true); sseErr == nil {
 			return c, nil
 		}
@@ -187,24 +187,18 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	if c.kind == kindSSE {
 		sse, err := transport.NewSSE(s.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(log),
 			transport.WithEndpointTimeout(s.connectTimeout), transport.WithResponseTimeout(24*time.Hour)) // ours is the context's
-		if err != nil {
-			return nil, err
-		}
-		return &sseWire{sse, w}, nil
+		return &sseWire{sse, w}, err
 	}
 	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(log)}
 	if legacy {
 		opts = append(opts, transport.WithContinuousListening())
 	}
 	streamable, err := transport.NewStreamableHTTP(s.cfg.URL, opts...)
-	if err != nil {
-		return nil, err
-	}
 	c.session = streamable.GetSessionId
 	failed := func(err error) {
 		s.log.Warn("an answer did not reach the server", "cause", oneline.Brief(s.clean(err.Error()), 300))
 	}
-	return &httpWire{StreamableHTTP: streamable, wire: w, client: hc, url: s.cfg.URL, life: c.life, failed: failed}, nil
+	return &httpWire{StreamableHTTP: streamable, wire: w, client: hc, url: s.cfg.URL, life: c.life, failed: failed}, err
 }
 
 // watched reports the first error of a reader: mcp-go keeps the death of a child to itself.
@@ -322,9 +316,7 @@ func (c *conn) listen() {
 			quick = 0
 		}
 		c.log.Debug("the stream of notifications ended; it is opened again", "cause", oneline.Brief(c.clean(cmp.Or(err, io.EOF).Error()), 300))
-		if backoff.Wait(c.life, listenAgain.After(quick)) != nil {
-			return
-		}
+		_ = backoff.Wait(c.life, listenAgain.After(quick)) // its end is looked at above
 		c.toolsChanged()
 	}
 }
@@ -343,7 +335,7 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool
 			if n.refused != nil && n.refused.Code == mcp.METHOD_NOT_FOUND && cursor == "" {
 				return nil, nil, nil // a server without tools
 			}
-			return nil, nil, cmp.Or(err, errors.New("no list of tools"))
+			return nil, nil, withStatus(tr, cmp.Or(err, errors.New("no list of tools")))
 		}
 		tools, next, err := readPage(raw)
 		if err != nil {
@@ -363,7 +355,7 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool
 			return nil, nil, &oneline.Error{Say: "it offers more than " + text.Number(maxTools) + " tools"}
 		}
 		seen[cursor] = true
-		if cursor = next; cursor == "" || seen[cursor] {
+		if cursor = next; seen[cursor] { // the first page has none
 			return all, large, nil
 		}
 	}

@@ -44,13 +44,16 @@ func TestToolsWithBadHeadersAreNotOffered(t *testing.T) {
 		id, ok := idOf(body, "tools/list")
 		if ok {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[%s]}}`, id, tools)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","tools":[7,%s]}}`, id, tools)
 		}
 		return ok
 	})
 	names, said := offered(t, start(t, map[string]Server{"wiki": {URL: h.URL}}))
 	if len(names) != 1 || names[0] != "good" || !strings.Contains(said, "The tool bad0 of the server wiki is not offered: its x-mcp-header is not valid") {
 		t.Errorf("%q; %s", names, said)
+	}
+	if names, said := offered(t, start(t, map[string]Server{"wiki": rawStdio("marked")})); len(names) != 1 || said != "" {
+		t.Errorf("of the newest version, without HTTP: %q; %s", names, said)
 	}
 	old := mcpserver.Serve(t, &rawServer{tools: `{"tools":[` + tools + `]}`}, "/")
 	if names, said := offered(t, start(t, map[string]Server{"wiki": {URL: old.URL}})); len(names) != 7 || said != "" {

@@ -89,6 +89,12 @@ func rawMain() {
 		os.Exit(7)
 	}
 	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
+	switch how {
+	case "nolist":
+		s.tools = `{"tools":{}}`
+	case "marked":
+		s.tools = `{"resultType":"complete","tools":[{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}}]}`
+	}
 	in := bufio.NewReader(os.Stdin)
 	for n := 0; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -100,6 +106,8 @@ func rawMain() {
 			continue
 		}
 		switch {
+		case how == "marked" && r.Method == "server/discover":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`+"\n", r.ID)
 		case how == "restless" && r.Method == "tools/list":
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n" + s.reply(r))
 		case how == "old" && r.Method == "server/discover":

@@ -65,7 +65,7 @@ func (s *server) run(ctx context.Context) {
 	s.life = ctx
 	defer s.retired.Wait()
 	defer s.closeChatConns()
-	defer s.update(func() { s.stopped, s.conn, s.tools, s.list = true, nil, nil, nil })
+	defer s.update(func() { s.stopped, s.attempted, s.conn, s.tools, s.list = true, true, nil, nil, nil })
 	s.retired.Go(func() { s.closeIdle(ctx) })
 	for failures := 0; ; failures++ {
 		began := time.Now()
@@ -89,18 +89,15 @@ func (s *server) run(ctx context.Context) {
 // pause waits before the next attempt. A signal shortens it, but never below the first wait.
 func (s *server) pause(ctx context.Context, wait time.Duration) bool {
 	least := min(wait, s.pace.reconnect.First)
-	if backoff.Wait(ctx, least) != nil {
-		return false
-	}
+	_ = backoff.Wait(ctx, least) // its end is looked at below
 	rest := time.NewTimer(wait - least)
 	defer rest.Stop()
 	select {
 	case <-ctx.Done():
-		return false
 	case <-rest.C:
 	case <-s.wake:
 	}
-	return true
+	return ctx.Err() == nil
 }
 
 func (s *server) connect(ctx context.Context) (*conn, error) {
@@ -180,10 +177,9 @@ type listed struct {
 
 func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
 	l := &listed{tools: map[string]*tool{}, announced: c.announce.Load()} // before the list: what is announced meanwhile makes it stale
-	ctx, tr := withTrace(ctx)
 	raws, large, err := c.list(ctx)
 	if err != nil {
-		return nil, withStatus(tr, err)
+		return nil, err
 	}
 	l.bad = large
 	shown, known := s.shown(c.said), map[string]*schema.Schema{}
@@ -335,7 +331,7 @@ func (s *server) state() (list []agent.ToolSpec, fault string) {
 func (s *server) tried(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		done, change := s.attempted && (s.conn == nil || !lost(s.conn)) || s.stopped, s.change
+		done, change := s.attempted && (s.conn == nil || !lost(s.conn)), s.change
 		s.mu.Unlock()
 		if done {
 			return nil
@@ -379,7 +375,7 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 			return c, t, err
 		}
 		s.mu.Unlock()
-		if stopped || c == nil && tried {
+		if stopped || tried {
 			return nil, nil, notRun(want.Name, ". %s", cmp.Or(fault, "The server is disconnected."))
 		}
 		if c == nil {

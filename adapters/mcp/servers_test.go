@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -136,6 +137,10 @@ func TestProgressReachesTheCaller(t *testing.T) {
 					t.Errorf("progress went back from %v to %v", last, p)
 				}
 				if last = p; p.Done == 3 {
+					for of, done := range map[string]float64{"nobody": 9, "p1": 2} { // of no call, and overtaken
+						connOf(m).notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: string(mcp.MethodNotificationProgress),
+							Params: mcp.NotificationParams{AdditionalFields: map[string]any{"progressToken": of, "progress": done}}}})
+					}
 					s.Release()
 				}
 			})
@@ -230,6 +235,9 @@ func TestAChangeThatNobodyWasToldOf(t *testing.T) {
 			changed := make(chan struct{})
 			var streams atomic.Int32
 			h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+				if _, listens := idOf(bodyOf(r), string(mcp.MethodSubscriptionsListen)); listens && kind == kindHTTP {
+					t.Error("an older server is asked for a stream of the newer version")
+				}
 				if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == string(mcp.MethodSubscriptionsListen) {
 					streams.Add(1)
 					<-changed
@@ -279,6 +287,16 @@ func TestAServerThatAlwaysAnnouncesIsCalled(t *testing.T) {
 func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 	refused := mcpserver.Serve(t, http.NotFoundHandler(), "/mcp")
 	log := &logged{}
+	answers := func(method string, status int, body string) Server {
+		return Server{URL: mcpserver.Serve(t, &rawServer{tools: `{"tools":[]}`, wrap: func(w http.ResponseWriter, r rawRequest) bool {
+			if r.Method == method {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, strings.Replace(body, `"id":1`, `"id":`+string(r.ID), 1))
+			}
+			return r.Method == method
+		}}, "/").URL}
+	}
 	servers := map[string]Server{
 		"files":   {InProcess: mcpserver.New("x", ledger(t)).InProcess},
 		"missing": {Command: []string{"/no/such/program"}},
@@ -287,6 +305,12 @@ func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 		"dies":    {Command: []string{os.Args[0]}, Env: map[string]string{"NOD_TEST_RAW": "dies", "TOKEN": "sekret-token"}},
 		"wiki":    {URL: refused.URL + "?key=sekret-key", Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
 		"notmcp":  {URL: mcpserver.Serve(t, http.NotFoundHandler(), "/").URL},
+		"absent":  {InProcess: func() transport.Interface { return nil }},
+		"wikisse": {URL: refused.URL, Transport: kindSSE},
+		"older":   {URL: mcpserver.New("x", ledger(t)).ServeSSE(t).URL, Transport: kindHTTP},
+		"filter":  answers("initialize", http.StatusForbidden, ""), "page": answers("initialize", http.StatusOK, "<p>"),
+		"moved": answers("tools/list", http.StatusNotFound, ""), "unlisted": answers("tools/list", http.StatusOK, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603}}`),
+		"nolist": rawStdio("nolist"),
 		"denied": {URL: mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "bad "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 		}), "/").URL, Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
@@ -309,13 +333,22 @@ func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 		"wiki":    `connection refused`,
 		"notmcp":  `it does not take MCP requests at that address`,
 		"denied":  `it refused our credentials (401)`,
+		"absent":  `it is not there`,
+		"wikisse": `connection refused`, "older": `it does not take MCP requests at that address`,
+		"filter": `it answered HTTP 403`, "page": `it did not answer as an MCP server does`,
+		"moved": `it answered HTTP 404`, "unlisted": `it did not answer as an MCP server does`, "nolist": `its list of tools is not a list`,
 	} {
 		if want = "The " + server + " server cannot be used now: " + want + ". It is tried again."; got[server] != want {
 			t.Errorf("fault of %s:\n got %q\nwant %q", server, got[server], want)
 		}
 	}
-	if len(faults) != 7 {
-		t.Errorf("%d faults, want 7: %v", len(faults), faults)
+	if len(faults) != len(servers)-1 {
+		t.Errorf("%d faults, want one of each but files: %v", len(faults), faults)
+	}
+	// What does not change is a warning once.
+	waitFor(t, func() bool { return strings.Contains(log.String(), `msg="still not connected" mcp_server=missing`) })
+	if n := strings.Count(log.String(), `level=WARN msg="not connected" mcp_server=missing`); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, log)
 	}
 	if strings.Contains(log.String(), "sekret") {
 		t.Errorf("a secret is in the log:\n%s", log)
@@ -328,11 +361,73 @@ func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 func TestListDoesNotWaitForTheSlow(t *testing.T) {
 	slow := rawStdio("mute")
 	slow.ConnectTimeout = time.Nanosecond // over before it began, as seen from List
-	m := start(t, map[string]Server{"mute": slow, "files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
+	p := quick
+	p.await, p.reconnect.First, p.reconnect.Most = time.Hour, time.Hour, time.Hour // one attempt
+	m := startWith(t, p, nil, map[string]Server{"mute": slow, "files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
 	specs, faults, err := m.List(within(t))
 	if err != nil || len(specs) == 0 || len(faults) != 1 || faults[0].Server != "mute" {
 		t.Fatalf("%d tools, faults %v, %v", len(specs), faults, err)
 	}
+}
+
+// A server that refuses is asked once an attempt, the one way that is configured or known; only what a call is, is cancelled there.
+func TestAnAttemptIsOne(t *testing.T) {
+	p := quick
+	p.await, p.reconnect.First, p.reconnect.Most = time.Hour, time.Hour, time.Hour // one attempt
+	asked, ends := make(chan string, 100), make(chan struct{})
+	raw := &rawServer{seen: neverCancelled(t), status: func(method string, _ http.ResponseWriter) bool {
+		if method == "tools/list" {
+			<-ends
+		}
+		return method == "tools/list"
+	}}
+	m := startWith(t, p, nil, map[string]Server{
+		"refuses": {URL: mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Method
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}), "/").URL},
+		"late": {URL: mcpserver.Serve(t, raw, "/").URL, ConnectTimeout: time.Second},
+	})
+	_, faults, err := m.List(within(t))
+	close(ends)
+	if err != nil || len(faults) != 2 || !strings.Contains(faults[0].Say, "it did not answer in time") || !strings.Contains(faults[1].Say, "it answered HTTP 503") {
+		t.Errorf("%v, %v", faults, err)
+	}
+	if <-asked+<-asked != "POSTPOST" || len(asked) > 0 { // the probe and initialize
+		t.Errorf("%d requests more", len(asked))
+	}
+}
+
+// Between the loss of a connection and the next one nothing is offered: not what was there before, and nobody is told that it is there.
+func TestWhatIsLostIsNotOffered(t *testing.T) {
+	p := quick
+	p.refresh = time.Millisecond
+	h := mcpserver.New("x", ledger(t)).ServeHTTP(t)
+	asked, ends := make(chan struct{}), make(chan struct{})
+	var lists atomic.Int32
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if _, list := idOf(bodyOf(r), "tools/list"); list && lists.Add(1) == 2 { // run reads, so it does not know yet
+			close(asked)
+			<-ends
+		}
+		return false
+	})
+	m := startWith(t, p, nil, map[string]Server{"files": {URL: h.URL}})
+	list(t, m)
+	receive(t, "list", asked)
+	connOf(m).lose(errors.New("pulled"))
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if err := m.Ready(over); err == nil {
+		t.Error("who comes now does not wait")
+	}
+	m.patience = 0
+	specs, faults, err := m.List(t.Context())
+	if err != nil || len(specs) > 0 || len(faults) != 1 || !strings.Contains(faults[0].Say, "the connection was lost") {
+		t.Errorf("%d tools, %v, %v", len(specs), faults, err)
+	}
+	close(ends)
+	eventually(t, m, "files", up(m, "files"))
 }
 
 // Who comes waits for a server that was lost just now, but not for one that is lost again and again.
@@ -357,7 +452,8 @@ func TestListHonoursItsContext(t *testing.T) {
 }
 
 func TestBeforeStartAndAfterClose(t *testing.T) {
-	m, err := New(Config{Servers: map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}}})
+	log := &logged{}
+	m, err := New(Config{Log: log.logger(), Servers: map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,8 +473,10 @@ func TestBeforeStartAndAfterClose(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
-	if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); !errors.Is(err, agent.ErrNotRun) {
-		t.Errorf("after Close: %v", err)
+	_, err = m.Call(ctx, token(t, tool, `{"path":"x"}`), nil) // which does not wait
+	notRunAt(t, err, "The files server is being disconnected.")
+	if strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("to be closed is no trouble: %s", log)
 	}
 	m.Start() // does nothing
 	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 {
@@ -411,13 +509,18 @@ func TestConfigErrorsNameTheirFields(t *testing.T) {
 // A rule, or a preview, that names no tool of its server is said when the server's tools are known, once for as long as they stay the same.
 func TestMissingToolsAreLogged(t *testing.T) {
 	log := &logged{}
-	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"},
+	s := mcpserver.New("x", ledger(t))
+	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: s.InProcess, Named: []string{"echo", "wirte"},
 		Preview: map[string]string{"echo": "raed"}}})
 	list(t, m)
 	c := standing(t, m)
 	was := c.read.Load()
 	c.toolsChanged()
 	eventually(t, m, "files", func() bool { return c.read.Load() == was+1 })
+	for _, name := range []string{"wirte", "raed"} { // they come after all
+		s.MCP.AddTool(mcp.NewTool(name), nil)
+	}
+	eventually(t, m, "files", func() bool { return m.Check(t.Context(), permission.Tool{Server: "files", Name: "raed"}, nil) == nil })
 	for says, tools := range map[string]string{"they protect nothing": "tools=[wirte]", "no card shows what changes": "tools=[raed]"} {
 		if got := log.String(); strings.Count(got, says) != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, tools) {
 			t.Errorf("the log says:\n%s", got)

@@ -106,7 +106,7 @@ func TestOneBadToolCostsOnlyItself(t *testing.T) {
 // Since 2026-07-28 arguments that a schema marks are mirrored into headers, for which mcp-go needs its own list
 // of the tools: a malformed one must not cost it the others.
 func TestMarkedArgumentsReachTheHeaders(t *testing.T) {
-	header := make(chan string, 1)
+	header, capabilities := make(chan string, 1), `{"tools":{}}`
 	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var req rawRequest
@@ -114,7 +114,14 @@ func TestMarkedArgumentsReachTheHeaders(t *testing.T) {
 		result := `{}`
 		switch req.Method {
 		case "server/discover":
-			result = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+			result = `{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}`
+		case "subscriptions/listen":
+			if !strings.Contains(capabilities, "listChanged") {
+				t.Error("it is asked to tell of changes, which it does not offer")
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not after all"}}`, req.ID)
+			return
 		case "tools/list":
 			result = `{"tools":[{"name":"bad","inputSchema":{"type":["object"]},"annotations":{"readOnlyHint":"yes"}},
 				{"name":"work","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}`
@@ -125,24 +132,37 @@ func TestMarkedArgumentsReachTheHeaders(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, req.ID, result)
 	}), "/")
-	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
-	must(t, m, "wiki", "work", `{"region":"north"}`)
-	if got := <-header; got != "north" {
-		t.Errorf("header %q", got)
+	for _, capabilities = range []string{capabilities, `{}`, `{"tools":{"listChanged":true}}`} {
+		m := start(t, map[string]Server{"files": {URL: h.URL}})
+		must(t, m, "files", "work", `{"region":"north"}`)
+		if got := <-header; got != "north" {
+			t.Errorf("header %q", got)
+		}
+		over := make(chan bool, 1)
+		go func() { connOf(m).tasks.Wait(); over <- true }()
+		receive(t, "end of asking", over) // who refuses is not asked again
+		_ = m.Close()
 	}
 }
 
 // A tool that breaks while we are connected is withdrawn; the others stay.
 func TestAToolThatBreaksLaterIsWithdrawn(t *testing.T) {
-	s := mcpserver.New("x", ledger(t))
-	m := start(t, map[string]Server{"files": {InProcess: s.InProcess}})
+	s, log := mcpserver.New("x", ledger(t)), &logged{}
+	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: s.InProcess}})
 	list(t, m)
 	s.Break("write")
 	eventually(t, m, "files", func() bool {
 		_, say := m.byName["files"].state()
 		return strings.Contains(say, "The tool write of the server files is not offered")
 	})
-	spec(t, m, "files", "echo")
+	old := spec(t, m, "files", "mutable").Tool
+	s.Change()
+	eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old })
+	s.MCP.DeleteTools("write")
+	eventually(t, m, "files", func() bool { _, say := m.byName["files"].state(); return say == "" })
+	if n := strings.Count(log.String(), "tools are not offered"); n != 1 {
+		t.Errorf("that is logged %d times: %s", n, log)
+	}
 }
 
 func TestPagesOfTools(t *testing.T) {
@@ -155,6 +175,8 @@ func TestPagesOfTools(t *testing.T) {
 		"in a circle":  {func(c string) string { return map[string]string{"": "a", "a": "b", "b": "a"}[c] }, 3, ""},
 		"without end":  {func(c string) string { return c + "x" }, 0, "its list of tools does not end"},
 		"without list": {nil, 0, "its list of tools is not a list"},
+		"no tools":     {func(string) string { return "no" }, 0, ""},
+		"breaks off":   {func(c string) string { return map[string]string{"": "a", "a": "no"}[c] }, 0, "it did not answer as an MCP server does"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &rawServer{tools: `{"tools":{}}`}
@@ -170,6 +192,10 @@ func TestPagesOfTools(t *testing.T) {
 					return
 				}
 				w.Header().Set("Content-Type", "application/json")
+				if c.next(params.Cursor) == "no" {
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, req.ID)
+					return
+				}
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"t%s","inputSchema":{"type":"object"}}],"nextCursor":%q}}`, req.ID, params.Cursor, c.next(params.Cursor))
 			}), "/")
 			specs, faults, err := start(t, map[string]Server{"wiki": {URL: h.URL}}).List(within(t))

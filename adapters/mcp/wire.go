@@ -88,7 +88,7 @@ func (n *notes) keep(req transport.JSONRPCRequest, r *transport.JSONRPCResponse)
 	case r.ID.String() != req.ID.String():
 	case r.Error != nil:
 		n.refused = r.Error
-	case len(r.Result) > 0 && string(r.Result) != "null":
+	default:
 		n.results, n.refused = maps.Collect(maps.All(n.results)), nil
 		n.results[req.Method] = r.Result
 	}
@@ -160,12 +160,11 @@ func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next send
 			a.err = ctx.Err()
 		}
 	}
-	if a.err != nil || a.r == nil {
+	if a.r == nil {
 		return nil, a.err
 	}
 	t.write(func(n *notes) { n.keep(req, a.r) })
 	switch {
-	case a.r.Error != nil:
 	case req.Method == string(mcp.MethodToolsCall):
 		if err := w.continues(a.r.Result); err != nil {
 			t.unanswered(err.Error())
@@ -180,9 +179,6 @@ func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next send
 // continues refuses an answer after which mcp-go would send the call again without anything new in it: one that asks for input and names
 // none, or names what we cannot give. It reads with mcp-go's own eyes, so that there is no answer that only one of us takes for a question.
 func (w *wire) continues(raw json.RawMessage) error {
-	if !bytes.Contains(raw, []byte(mcp.ResultTypeInputRequired)) && !bytes.Contains(raw, []byte(`\u`)) {
-		return nil // however it is written: this would be in it
-	}
 	r, err := mcp.ParseCallToolResult(&raw)
 	if err != nil || !r.NeedsInput() {
 		return nil
@@ -194,7 +190,7 @@ func (w *wire) continues(raw json.RawMessage) error {
 		return fmt.Errorf("%d things at once, and %d are the most", len(r.InputRequests), maxRound)
 	}
 	for _, q := range r.InputRequests {
-		if w.offers == nil || !w.offers(q.Method) {
+		if !w.offers(q.Method) {
 			return fmt.Errorf("something that this bot does not give (%s)", oneline.Brief(string(q.Method), 60))
 		}
 	}
@@ -216,7 +212,7 @@ func readable(r *transport.JSONRPCResponse) *transport.JSONRPCResponse {
 	return &copied
 }
 
-// cancel tells an HTTP server that nobody waits any more. mcp-go does that for stdio only.
+// cancel tells an HTTP server that nobody waits any more, if so. mcp-go does that for stdio only.
 func (w *wire) cancel(ctx context.Context, req transport.JSONRPCRequest, notify func(context.Context, mcp.JSONRPCNotification) error) {
 	if ctx.Err() == nil || req.Method != string(mcp.MethodToolsCall) || !w.enter() {
 		return
@@ -279,7 +275,7 @@ func (t *httpWire) spoken() string {
 func (t *httpWire) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	r, err := t.send(ctx, req, t.StreamableHTTP.SendRequest)
 	// Since 2026-07-28 the end of the request's stream is the cancellation.
-	if err != nil && !mcp.IsModernProtocol(t.spoken()) {
+	if !mcp.IsModernProtocol(t.spoken()) {
 		t.cancel(ctx, req, t.SendNotification)
 	}
 	return r, err
@@ -343,9 +339,7 @@ func (t *sseWire) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	req.ID = mcp.NewRequestId("nod-" + strings.TrimPrefix(req.ID.String(), "int64:"))
 	// Given a deadline, mcp-go's SSE ends a moment before it with an error of its own, as if the server had failed.
 	r, err := t.send(undated{ctx}, req, t.SSE.SendRequest)
-	if err != nil {
-		t.cancel(ctx, req, t.SendNotification)
-	}
+	t.cancel(ctx, req, t.SendNotification)
 	return r, err
 }
 
