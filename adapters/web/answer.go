@@ -106,7 +106,7 @@ func readAnswer(r *http.Request, offered []chat.Choice) (a chat.Clicked, err err
 		Uses   int             `json:"uses"`
 		Fields fields          `json:"fields"`
 	}
-	if err := readJSON(r, &body, false); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return a, err
 	}
 	if !slices.Contains(offered, chat.Choice(body.Choice)) {

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/session"
@@ -198,6 +200,84 @@ func TestMessageLimits(t *testing.T) {
 		t.Fatalf("%d chats have a log after refused messages", n)
 	}
 	ana.ok(http.StatusAccepted, "POST", path, map[string]string{"text": strings.Repeat("\x01", maxText)}) // the largest, all escapes
+}
+
+// What is wrong with a body is said as what it is, and its text is one line where a line is shown.
+func TestBodiesThatCannotBeRead(t *testing.T) {
+	b, s, c := serve(t, func(c *Config) { c.Files = &drawer{kept: map[string][]byte{}} })
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	ask := ana.ask(id).RequestID
+	clicks := "/api/v1/chats/" + id + "/clicks"
+	for body, want := range map[string]string{
+		`{"token":5}`: `"token" should not be a JSON number.`, `[]`: "not the JSON object that is expected", `{`: "not valid JSON (at byte 1)",
+		`{"token":"` + ask + `","choice":"answer","fields":{"a":{}}}`: `In "fields" a value is`,
+		`{"token":"","choice":"deny"}`:                                `"token" is missing or too long.`,
+		`{"token":"` + strings.Repeat("x", 65) + `","choice":"deny"}`: `"token" is missing or too long.`,
+		``: `"token" is missing or too long.`,
+	} {
+		if e := ana.fails(http.StatusBadRequest, "bad_request", "POST", clicks, body); !strings.Contains(e["message"].(string), want) {
+			t.Errorf("%.80s: %v, want %q", body, e["message"], want)
+		}
+	}
+	for _, path := range []string{clicks, "/api/v1/chats/" + id + "/files?name=x"} {
+		for err, want := range map[error]int{os.ErrDeadlineExceeded: http.StatusRequestTimeout, io.ErrUnexpectedEOF: http.StatusBadRequest} {
+			r, w := httptest.NewRequestWithContext(t.Context(), "POST", path, iotest.ErrReader(err)), httptest.NewRecorder()
+			r.Host = "localhost"
+			r.Header.Set("Authorization", "Bearer "+ana.key)
+			if s.Handler().ServeHTTP(w, r); w.Code != want || want == http.StatusBadRequest && !strings.Contains(w.Body.String(), "broke off") {
+				t.Errorf("%s: %v: %d %s", path, err, w.Code, w.Body)
+			}
+		}
+	}
+	ana.ok(http.StatusOK, "POST", clicks, map[string]string{"token": ask, "choice": "deny", "reason": "not\nnow\x7fplease"})
+	if got := b.clicked[len(b.clicked)-1].Reason; got != "not now please" {
+		t.Errorf("the reason is %q", got)
+	}
+}
+
+// Where the store fails nobody hears that something is not there, or was done.
+func TestAStoreThatFails(t *testing.T) {
+	b, s, c := serve(t, func(c *Config) { c.Files = &drawer{fails: true} })
+	ana := c.as("Ana")
+	id, empty := ana.chat(), ana.chat()
+	ana.say(id, "write hello")
+	ask := ana.ask(id)
+	here, asked := "/api/v1/chats/"+id, "/api/v1/asks/"+ask.RequestID
+	came := map[string]int{}
+	for _, call := range []struct{ method, path, body string }{
+		{"GET", "/api/v1/chats", ""}, {"GET", "/api/v1/chats?q=x", ""}, {"POST", "/api/v1/chats", ""}, {"GET", here, ""}, {"GET", "/api/v1/chats/" + empty, ""},
+		{"HEAD", here + "/events", ""}, {"HEAD", "/api/v1/inbox/events", ""}, {"GET", "/api/v1/inbox", ""}, {"GET", "/api/v1/push", ""}, {"GET", "/api/v1/sessions", ""},
+		{"POST", here + "/files?name=x", "x"}, {"GET", here + "/files/x", ""}, {"GET", "/api/v1/settings?chat=" + id, ""},
+		{"GET", asked + "/why", ""}, {"GET", asked + "/details", ""}, {"GET", asked + "/want", ""},
+		{"POST", here + "/messages", `{"text":"x"}`}, {"POST", here + "/stop", `{"turn_id":"x"}`},
+		{"POST", approve, `{"tool_call_id":"call_0","approved":false}`},
+		{"POST", approve, `{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"remember":true}`},
+		{"DELETE", "/api/v1/sessions", ""},
+	} {
+		for _, way := range []string{"Find", "Tail", "History", "Watch", "Session", "Sessions", "Chats", "Pushes", "Blobs", "EndSessions"} {
+			b.down, b.hit = way, way == "Blobs" && strings.Contains(call.path, "/files")
+			if way != "Tail" {
+				s.chats = newSessionCache(b) // nothing is folded yet
+			}
+			if call.method == "DELETE" && way != "EndSessions" && way != "Session" {
+				continue
+			}
+			r, w := httptest.NewRequestWithContext(t.Context(), call.method, call.path, strings.NewReader(call.body)), httptest.NewRecorder()
+			r.Host = "localhost"
+			r.Header.Set("Authorization", "Bearer "+ana.key)
+			if s.Handler().ServeHTTP(w, r); !b.hit {
+				continue
+			}
+			if came[way]++; w.Code < http.StatusInternalServerError {
+				t.Errorf("%s %s without %s: %d %s", call.method, call.path, way, w.Code, w.Body)
+			}
+		}
+	}
+	if len(came) != 10 {
+		t.Errorf("nobody needs the others: %v", came)
+	}
 }
 
 func TestADeliveryCountsOncePerPerson(t *testing.T) {

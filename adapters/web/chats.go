@@ -202,7 +202,7 @@ func (s *Server) postMessage(r *http.Request, p session.Person, v view) (any, er
 		// Files were uploaded before.
 		Files []fileForm `json:"files"`
 	}
-	if err := readJSON(r, &body, false); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	switch {
@@ -250,7 +250,7 @@ func (s *Server) postStop(r *http.Request, p session.Person, v view) (any, error
 	var body struct {
 		Turn string `json:"turn_id"`
 	}
-	if err := readJSON(r, &body, true); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	_, stopped, err := s.stop(r.Context(), p, v, body.Turn)

@@ -45,7 +45,7 @@ func (s *Server) postApprove(r *http.Request, p session.Person) (any, error) {
 		RequestID  string `json:"request_id"`
 		Reason     string `json:"reason"`
 	}
-	if err := readJSON(r, &body, false); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	a := chat.Clicked{Choice: chat.Deny, Reason: body.Reason}
@@ -124,7 +124,7 @@ func readClick(r *http.Request) (a chat.Clicked, check bool, err error) {
 		Fields fields `json:"fields"`
 		Check  bool   `json:"check"`
 	}
-	if err := readJSON(r, &body, false); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return a, false, err
 	}
 	kind, _ := text.KindOf(chat.Choice(body.Choice))
@@ -168,7 +168,7 @@ type asking struct {
 // findAsk finds the chat and the asking that are meant, and who p is there.
 func (s *Server) findAsk(ctx context.Context, p session.Person, request, call string) (session.Person, asking, error) {
 	ask, err := s.lookForAsk(ctx, p, request, call)
-	if err == nil && ask.chat.Platform == p.User.Platform {
+	if ask.chat.Platform == p.User.Platform {
 		p, err = s.sessions.In(ctx, ask.chat, p)
 	}
 	return p, ask, err
@@ -181,12 +181,6 @@ func (s *Server) lookForAsk(ctx context.Context, p session.Person, request, call
 		return asking{}, unknownAsk
 	}
 	id, found, err := s.Log.Find(ctx, cmp.Or(request, call))
-	elsewhere := found && id.Platform != Platform && id.Platform != p.User.Platform && !p.Admin
-	if elsewhere {
-		var sees bool
-		sees, _, err = s.seesAsk(ctx, p, asking{id, request})
-		elsewhere = !sees
-	}
 	switch {
 	case err != nil:
 		return asking{}, err
@@ -194,10 +188,13 @@ func (s *Server) lookForAsk(ctx context.Context, p session.Person, request, call
 		return asking{}, unknownAsk
 	case !found:
 		return s.search(ctx, p, call)
-	case elsewhere:
-		return asking{}, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
-			Message: "This request belongs to another place; only somebody there or an admin can decide it."}
-	case call == "":
+	case id.Platform != Platform && id.Platform != p.User.Platform && !p.Admin:
+		if sees, _, err := s.seesAsk(ctx, p, asking{id, request}); !sees {
+			return asking{}, cmp.Or[error](err, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
+				Message: "This request belongs to another place; only somebody there or an admin can decide it."})
+		}
+	}
+	if call == "" {
 		return asking{id, request}, nil
 	}
 	v, err := s.chats.get(ctx, id)
@@ -258,7 +255,7 @@ func (s *Server) search(ctx context.Context, p session.Person, call string) (ask
 		}
 		for _, c := range callsOf(v.session) {
 			switch h := (asking{webChat(l.Key), string(c.Ask)}); {
-			case !isCall(c, call) || c.Ask == "":
+			case !isCall(c, call):
 			case c.Status == turn.Awaiting:
 				open = append(open, h)
 			case c.Asked:

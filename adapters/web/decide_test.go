@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestApproveRunsTheCallOnce(t *testing.T) {
 	if e["by"] != ana.user || e["choice"] != "allow_once" || e["at"] == nil {
 		t.Errorf("who decided what is not told: %v", e)
 	}
-	first := ask.ToolCallID
+	first := ask
 	// Once means once; for this chat means until it ends.
 	ana.say(id, "write hello")
 	ask = ana.ask(id)
@@ -39,9 +40,11 @@ func TestApproveRunsTheCallOnce(t *testing.T) {
 	}
 	ana.say(id, "write hello")
 	f := ana.look(id)
-	// A call of an earlier turn is still told who decided it.
-	if e := ana.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": first, "approved": true}); e["by"] != ana.user {
-		t.Errorf("%v", e)
+	// A call of an earlier turn is still told who decided what.
+	for _, old := range []struct{ call, choice string }{{first.ToolCallID, "allow_once"}, {ask.ToolCallID, "allow_chat"}} {
+		if e := ana.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": old.call, "approved": true}); e["by"] != ana.user || e["choice"] != old.choice {
+			t.Errorf("%v", e)
+		}
 	}
 	if len(f.Pending) != 0 || len(b.ran) != 3 || len(f.Grants) != 1 || f.Grants[0].ToolName != "write_file" {
 		t.Errorf("after Allow for this chat: pending %v, ran %v, grants %v", f.Pending, b.ran, f.Grants)
@@ -138,13 +141,21 @@ func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 
 // R53 C17
 func TestWhichCallIsMeant(t *testing.T) {
-	_, _, c := serve(t, nil)
+	b, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")
 	one, two := ana.chat(), ana.chat()
 	ana.say(one, "write hello")
 	ask := ana.ask(one)
 	// The model's own id is taken too, while only one open request has it.
 	ana.fails(http.StatusNotFound, "unknown", "POST", approve, map[string]any{"tool_call_id": "call_nobody", "approved": true})
+	ana.fails(http.StatusNotFound, "unknown", "POST", approve, map[string]any{"tool_call_id": "call_0", "request_id": "ask999", "approved": true})
+	sought := len(b.sought)
+	for request, call := range map[string]string{strings.Repeat("x", 65): "", "": strings.Repeat("x", 257)} { // the store is not asked
+		ana.fails(http.StatusNotFound, "unknown", "POST", approve, map[string]any{"tool_call_id": call, "request_id": request, "approved": true})
+	}
+	if len(b.sought) != sought {
+		t.Errorf("the store is asked for %.20q", b.sought[sought:])
+	}
 	ben.fails(http.StatusNotFound, "unknown", "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": true})
 	ana.say(two, "write hello")
 	ana.fails(http.StatusConflict, "ambiguous", "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": true})
@@ -160,6 +171,26 @@ func TestWhichCallIsMeant(t *testing.T) {
 	ana.fails(http.StatusNotFound, "unknown", "POST", "/api/v1/asks/ask999", map[string]string{"choice": "allow_once"})
 	// A request of one chat is not reached through another.
 	ana.fails(http.StatusNotFound, "unknown", "POST", "/api/v1/chats/"+two+"/clicks", map[string]string{"token": other.RequestID, "choice": "allow_once"})
+	// What is over is told as that: under the model's id, and of a turn that the session let go of.
+	three := ben.chat()
+	ben.say(three, "write hello")
+	mine := ben.ask(three)
+	ben.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": false})
+	ben.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": true})
+	ben.say(three, "write hello")
+	mine = ben.ask(three)
+	b.expire(webChat(three))
+	ben.say(three, "hello")
+	ben.say(three, "hello")
+	ben.fails(http.StatusGone, "expired", "POST", approve, map[string]any{"tool_call_id": mine.ToolCallID, "approved": true})
+	// A request that was asked anew is not answered by its old name.
+	ben.say(three, "three things")
+	open := ben.look(three).Pending
+	ben.ok(http.StatusOK, "POST", "/api/v1/asks/"+open[0].RequestID, map[string]string{"choice": "allow_once"})
+	ben.ok(http.StatusOK, "POST", "/api/v1/asks/"+open[0].RequestID, map[string]string{"choice": "undo"})
+	if out := ben.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": open[0].ToolCallID, "request_id": open[0].RequestID, "approved": true}); out["request_id"] != open[0].RequestID {
+		t.Errorf("%v", out)
+	}
 }
 
 func TestTheOtherChoices(t *testing.T) {
@@ -201,7 +232,9 @@ func TestAllOpenAsksAtOnce(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana := c.as("Ana")
 	id := ana.chat()
-	ana.fails(http.StatusNotFound, "unknown", "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"})
+	if e := ana.fails(http.StatusNotFound, "unknown", "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"}); e["message"] != "Nothing in this chat waits for an answer." {
+		t.Errorf("%v", e)
+	}
 	ana.say(id, "three things")
 	ana.fails(http.StatusBadRequest, "bad_request", "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "allow_chat"})
 	out := ana.ok(http.StatusOK, "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "allow_once"})

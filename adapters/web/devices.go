@@ -30,7 +30,7 @@ func (s *Server) getPush(r *http.Request, p session.Person) (any, error) {
 // postPush keeps where the browser of this session is notified.
 func (s *Server) postPush(r *http.Request, p session.Person) (any, error) {
 	var from push.Subscription
-	if err := readJSON(r, &from, false); err != nil {
+	if err := readJSON(r, &from); err != nil {
 		return nil, err
 	}
 	if p.Session == "" {

@@ -29,7 +29,10 @@ type bot struct {
 	logs     map[chat.ID][]turn.Entry
 	watch    map[chat.ID][]chan struct{}
 	live     map[chat.ID][]chan []byte
-	deaf     int // how many of those who want to listen are refused
+	deaf     int    // how many of those who want to listen are refused
+	down     string // the way of the store that answers an error
+	hit      bool   // somebody came that way
+	sought   []string
 	sessions map[string][]byte
 	lists    map[string][]chat.Listed
 	people   map[string][]byte
@@ -55,6 +58,15 @@ var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
 func newBot() *bot {
 	return &bot{clock: epoch, tick: time.Second, logs: map[chat.ID][]turn.Entry{}, watch: map[chat.ID][]chan struct{}{}, live: map[chat.ID][]chan []byte{},
 		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, people: map[string][]byte{}, once: map[string]bool{}, pushes: map[string][]byte{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
+}
+
+// out is the error of a way of the store.
+func (b *bot) out(way string) error {
+	if b.down != way {
+		return nil
+	}
+	b.hit = true
+	return errDown
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -369,6 +381,9 @@ func (b *bot) lose(id chat.ID) {
 func (b *bot) History(_ context.Context, id chat.ID) ([]turn.Entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("History"); err != nil {
+		return nil, err
+	}
 	return slices.Clone(b.logs[id]), nil
 }
 
@@ -381,6 +396,9 @@ func (b *bot) Load(_ context.Context, id chat.ID) (agent.Snapshot, []turn.Entry,
 func (b *bot) Asking(context.Context, func(chat.ID) bool) (ids []chat.ID, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Asking"); err != nil {
+		return nil, err
+	}
 	for id := range b.logs {
 		if len(turn.Waits(b.fold(id))) > 0 {
 			ids = append(ids, id)
@@ -392,6 +410,9 @@ func (b *bot) Asking(context.Context, func(chat.ID) bool) (ids []chat.ID, err er
 func (b *bot) Tail(_ context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Tail"); err != nil {
+		return nil, agent.Head{}, err
+	}
 	l := b.logs[id]
 	if known.Seq > uint64(len(l)) || (known.Seq > 0 && l[known.Seq-1].Op != string(known.Tip)) {
 		return nil, agent.Head{}, agent.ErrRewound
@@ -406,6 +427,9 @@ func (b *bot) Tail(_ context.Context, id chat.ID, known agent.Head) ([]turn.Entr
 func (b *bot) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Watch"); err != nil {
+		return nil, err
+	}
 	c := make(chan struct{}, 1)
 	b.watch[id] = append(b.watch[id], c)
 	context.AfterFunc(ctx, func() {
@@ -419,6 +443,10 @@ func (b *bot) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) {
 func (b *bot) Find(_ context.Context, x string) (chat.ID, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Find"); err != nil {
+		return chat.ID{}, false, err
+	}
+	b.sought = append(b.sought, x)
 	for id, l := range b.logs {
 		for _, e := range l {
 			if slices.Contains(turn.Indexed(e.Event, true), x) {
@@ -453,6 +481,9 @@ func (b *bot) KeepSession(_ context.Context, hash string, session []byte) error 
 func (b *bot) Session(_ context.Context, hash string) ([]byte, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Session"); err != nil {
+		return nil, false, err
+	}
 	s, ok := b.sessions[hash]
 	return s, ok, nil
 }
@@ -460,12 +491,18 @@ func (b *bot) Session(_ context.Context, hash string) ([]byte, bool, error) {
 func (b *bot) Sessions(context.Context) (map[string][]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Sessions"); err != nil {
+		return nil, err
+	}
 	return maps.Clone(b.sessions), nil
 }
 
 func (b *bot) EndSessions(_ context.Context, _ bool, hashes ...string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("EndSessions"); err != nil {
+		return err
+	}
 	for _, h := range hashes {
 		delete(b.pushes, h)
 		delete(b.sessions, h)
@@ -476,6 +513,9 @@ func (b *bot) EndSessions(_ context.Context, _ bool, hashes ...string) error {
 func (b *bot) DropChats(_ context.Context, user string, keys ...string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("DropChats"); err != nil {
+		return err
+	}
 	b.lists[user] = slices.DeleteFunc(b.lists[user], func(l chat.Listed) bool { return slices.Contains(keys, l.Key) })
 	return nil
 }
@@ -483,6 +523,9 @@ func (b *bot) DropChats(_ context.Context, user string, keys ...string) error {
 func (b *bot) PutChat(_ context.Context, user, key, title string, at time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("PutChat"); err != nil {
+		return err
+	}
 	b.lists[user] = append(slices.DeleteFunc(b.lists[user], func(l chat.Listed) bool { return l.Key == key }), chat.Listed{Key: key, Title: title, At: at})
 	return nil
 }
@@ -527,6 +570,9 @@ func (b *bot) DropPush(_ context.Context, hash string, was []byte) error {
 func (b *bot) Pushes(context.Context) (map[string][]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Pushes"); err != nil {
+		return nil, err
+	}
 	return maps.Clone(b.pushes), nil
 }
 
@@ -540,6 +586,9 @@ func (b *bot) PushKey(_ context.Context, fresh string) (string, error) {
 func (b *bot) Chats(_ context.Context, user string) ([]chat.Listed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Chats"); err != nil {
+		return nil, err
+	}
 	return slices.Clone(b.lists[user]), nil
 }
 

@@ -23,11 +23,16 @@ import (
 type drawer struct {
 	mu   sync.Mutex
 	kept map[string][]byte
+
+	fails bool
 }
 
 func (d *drawer) PutBlob(_ context.Context, id chat.ID, data []byte) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.fails {
+		return "", errDown
+	}
 	key := fmt.Sprintf("%x", sha256.Sum256(data))
 	d.kept[id.Key+"/"+key] = data
 	return key, nil
@@ -36,6 +41,9 @@ func (d *drawer) PutBlob(_ context.Context, id chat.ID, data []byte) (string, er
 func (d *drawer) Blob(_ context.Context, id chat.ID, key string) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.fails {
+		return nil, errDown
+	}
 	return d.kept[id.Key+"/"+key], nil
 }
 

@@ -90,7 +90,7 @@ func (s *Server) ourHost(hostport string) bool {
 }
 
 func (s *Server) listedHost(host string) bool {
-	return host != "" && slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), host) })
+	return slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), host) })
 }
 
 // ourOrigin reports whether a page of ours sent a request: one under the same name, or under one of Hosts where a proxy did not keep it.
@@ -109,8 +109,8 @@ func proxied(r *http.Request) bool {
 	return !r.ProtoAtLeast(1, 1)
 }
 
-// readJSON reads a body into v. An empty body leaves v as it is if optional.
-func readJSON(r *http.Request, v any, optional bool) error {
+// readJSON reads a body into v. An empty body leaves v as it is, as an empty object would.
+func readJSON(r *http.Request, v any) error {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return tooSlow
@@ -122,7 +122,7 @@ func readJSON(r *http.Request, v any, optional bool) error {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		return tooLarge
 	}
-	if len(b) == 0 && optional {
+	if len(b) == 0 {
 		return nil
 	}
 	// encoding/json would silently put U+FFFD for each broken byte: what is stored would not be what was sent.

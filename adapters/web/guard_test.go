@@ -25,6 +25,9 @@ func TestNewRefusesAnOpenDoor(t *testing.T) {
 			t.Errorf("%q is loopback: %v", listen, err)
 		}
 	}
+	if _, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Settings: b, Log: b, Shelf: b, Hosts: []string{""}}); err == nil || !strings.Contains(err.Error(), "Config.Hosts") {
+		t.Errorf("a host without a name: %v", err)
+	}
 	for _, c := range []Config{{}, {Engine: b}, {Engine: b, Settings: b}, {Engine: b, Settings: b, Log: b}} {
 		c.Listen = "127.0.0.1:1"
 		if _, err := New(c); err == nil {
@@ -127,7 +130,7 @@ func TestHostAndOrigin(t *testing.T) {
 	}
 	for _, method := range []string{"GET", "POST"} {
 		for header, values := range map[string][]string{
-			"Origin":         {"http://evil.example", "null", "http://127.0.0.1:1", "https://evil.example" + port, "file://", "chrome-extension://" + ours},
+			"Origin":         {"http://evil.example", "null", "http://127.0.0.1:1", "https://evil.example" + port, "file://", "chrome-extension://" + ours, "http://[::1"},
 			"Sec-Fetch-Site": {"cross-site", "same-site"},
 		} {
 			if method == "GET" && header == "Sec-Fetch-Site" {

@@ -28,7 +28,7 @@ type roster struct {
 
 func (r *roster) Member(_ context.Context, in chat.ID, u chat.User) (chat.User, string, string) {
 	r.asked = append(r.asked, in.String()+" "+u.String())
-	if r.out[u.Key] {
+	if r.out[u.Key] || in != (chat.ID{}) && in.Platform != u.Platform { // it knows no other's chats
 		return chat.User{}, "", "You are not in the server that this is about."
 	}
 	if in.Platform == u.Platform {
@@ -95,6 +95,11 @@ func TestWhoSignsInByAPlatformIsThatPerson(t *testing.T) {
 		t.Errorf("there she is %v in %v", in.User, in.Chat)
 	}
 	ana.fails(http.StatusForbidden, "not_yours", "POST", "/api/v1/asks/"+open(chat.ID{Platform: "slack", Workspace: d.Guild(), Key: "C1:1.2"}), map[string]string{"choice": "allow_once"})
+	// A chat of the page is anybody's who knows it.
+	if err := m.b.Accept(t.Context(), chat.Said{Envelope: chat.Envelope{Delivery: "here", Chat: webChat("c-uma"), User: uma, Name: "Uma"}, Text: "write hello"}); err != nil {
+		t.Fatal(err)
+	}
+	ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+open(webChat("c-uma")), map[string]string{"choice": "allow_once"})
 	// Who has left does nothing any more, may still look and sign out, and is asked after each time.
 	r.out[anaThere] = true
 	for _, path := range []string{"/api/v1/chats", "/api/v1/chats/" + id + "/messages", at, "/api/v1/settings", "/api/v1/permissions"} {

@@ -21,7 +21,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request) {
 	}
 	var key string
 	var p session.Person
-	err := readJSON(r, &body, true)
+	err := readJSON(r, &body)
 	if err == nil {
 		key, p, err = s.sessions.Open(r.Context(), session.Bearer(r), body.Name)
 	}

@@ -85,10 +85,16 @@ func TestAnAdminsKeyIsNoCookie(t *testing.T) {
 
 // F14, A9: signing out ends the session where it is kept.
 func TestSigningOutEndsTheSession(t *testing.T) {
-	_, _, c := serve(t, func(c *Config) { c.SessionKeys = []session.Key{{Name: "ana", Key: doorKey}} })
+	b, _, c := serve(t, func(c *Config) { c.SessionKeys = []session.Key{{Name: "ana", Key: doorKey}} })
 	one, two := c.cookie(url.Values{"key": {doorKey}}), c.cookie(url.Values{"key": {doorKey}})
 	c.with(one.Value).ok(http.StatusOK, "GET", "/api/v1/chats", nil)
-	c.signs("/signout", url.Values{}, one)
+	for _, way := range []string{"Session", "EndSessions", "", ""} { // where it cannot be ended, the browser keeps it to try again; one that is over is no trouble
+		b.down = way
+		res := c.signs("/signout", url.Values{}, one)
+		if gone := len(res.Cookies()) > 0; gone != (way == "") || (res.StatusCode == http.StatusSeeOther) != gone {
+			t.Errorf("signing out without %q: %d, cookies %v", way, res.StatusCode, res.Cookies())
+		}
+	}
 	c.with(one.Value).fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	three := c.cookie(url.Values{"key": {doorKey}})
 	if n := len(c.with(two.Value).sessions()); n != 2 {
@@ -102,10 +108,13 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 
 // Whoever signs in over a session gets another in its place.
 func TestSigningInEndsTheSessionBefore(t *testing.T) {
-	_, _, c := serve(t, func(c *Config) {
+	b, _, c := serve(t, func(c *Config) {
 		c.SessionKeys = []session.Key{{Name: "ana", Key: doorKey}, {Name: "ben", Key: "the-key-of-ben-himself"}}
 	})
 	ana := c.cookie(url.Values{"key": {doorKey}})
+	if res := c.signs("/session", url.Values{"key": {strings.Repeat("k", 9<<10)}}); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a form of 9 KB: %d", res.StatusCode)
+	}
 	if res := c.signs("/session", url.Values{"key": {"wrong"}}, ana); res.StatusCode != http.StatusForbidden {
 		t.Errorf("%d", res.StatusCode)
 	}
@@ -115,6 +124,10 @@ func TestSigningInEndsTheSessionBefore(t *testing.T) {
 	c.with(ana.Value).fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	if all := c.with(res.Cookies()[0].Value).sessions(); len(all) != 1 || all[0].(map[string]any)["user"] != "web::ben" {
 		t.Errorf("%v", all)
+	}
+	b.down = "EndSessions" // the one before goes on, so this one is not begun
+	if res := c.signs("/session", url.Values{"key": {"the-key-of-ben-himself"}}, res.Cookies()[0]); res.StatusCode != http.StatusServiceUnavailable || len(res.Cookies()) > 0 {
+		t.Errorf("%d %v", res.StatusCode, res.Cookies())
 	}
 }
 
@@ -133,7 +146,7 @@ func TestEndingSessions(t *testing.T) {
 	ben.fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	eve := c.as("Eve")
-	eve.ok(http.StatusOK, "DELETE", "/api/v1/sessions", nil)
+	eve.ok(http.StatusOK, "DELETE", "/api/v1/sessions?of=me", nil)
 	eve.fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	admin.ok(http.StatusOK, "DELETE", "/api/v1/sessions?of=everybody", nil)

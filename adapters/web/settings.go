@@ -40,7 +40,7 @@ func (s *Server) postSettings(r *http.Request, p session.Person) (any, error) {
 		Text  string `json:"text"`
 		Chat  string `json:"chat"`
 	}
-	if err := readJSON(r, &body, false); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	switch {
@@ -79,7 +79,7 @@ func (s *Server) postPermissions(r *http.Request, p session.Person) (any, error)
 		Text  string   `json:"text"`
 		Chat  string   `json:"chat"`
 	}
-	if err := readJSON(r, &body, true); err != nil {
+	if err := readJSON(r, &body); err != nil {
 		return nil, err
 	}
 	env, err := s.here(r, p, body.Chat)
