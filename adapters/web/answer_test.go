@@ -205,6 +205,7 @@ func TestWhyAmIAsked(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	ana.fails(http.StatusNotFound, "unknown", "GET", "/api/v1/asks/ask999/why", nil)
+	ana.fails(http.StatusNotFound, "unknown", "GET", "/api/v1/chats/"+id+"/details/ask999", nil)
 	if ana.ask(id).RequestID != ask.RequestID {
 		t.Error("looking decided")
 	}
@@ -296,6 +297,7 @@ func TestWantFormTakesJSON(t *testing.T) {
 		t.Errorf("%v", fields)
 	}
 	ana.fails(http.StatusUnprocessableEntity, "arguments", "POST", path, map[string]any{"choice": "answer", "fields": map[string]any{"branch": "main"}})
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, map[string]any{"choice": "answer", "fields": map[string]any{"branch": "topic", "tags": []any{5, "a"}}})
 	ana.ok(http.StatusOK, "POST", path, map[string]any{"choice": "answer", "fields": map[string]any{"branch": "topic", "tags": []string{"a", "b"}, "n": 12345678901234567, "yes": true, "no": false}})
 	got := b.clicked[len(b.clicked)-1]
 	for k, v := range map[string]string{"branch": "topic", "tags": "a\nb", "n": "12345678901234567", "yes": "true", "no": "false"} {
@@ -321,6 +323,7 @@ func TestAddresses(t *testing.T) {
 		"https://files.example/a?b#c":   {URL: "https://files.example/a?b#c", Before: "https://", Host: "files.example", After: "/a?b#c"},
 		"HTTPS://Files.example":         {URL: "HTTPS://Files.example", Before: "HTTPS://", Host: "Files.example"},
 		"http://[2001:db8::1]:81/x":     {URL: "http://[2001:db8::1]:81/x", Before: "http://", Host: "[2001:db8::1]", After: ":81/x"},
+		"http://[2001:db8::1]/x":        {URL: "http://[2001:db8::1]/x", Before: "http://", Host: "[2001:db8::1]", After: "/x"},
 		"https://files.example:8443/?u": {URL: "https://files.example:8443/?u", Before: "https://", Host: "files.example", After: ":8443/?u"},
 	} {
 		if got := *address(raw); got != want {

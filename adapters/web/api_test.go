@@ -253,6 +253,7 @@ func TestAStoreThatFails(t *testing.T) {
 		{"GET", asked + "/why", ""}, {"GET", asked + "/details", ""}, {"GET", asked + "/want", ""},
 		{"POST", here + "/messages", `{"text":"x"}`}, {"POST", here + "/stop", `{"turn_id":"x"}`},
 		{"POST", approve, `{"tool_call_id":"call_0","approved":false}`},
+		{"POST", approve, `{"request_id":"` + ask.RequestID + `","approved":true,"remember":true}`},
 		{"POST", approve, `{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"remember":true}`},
 		{"DELETE", "/api/v1/sessions", ""},
 	} {

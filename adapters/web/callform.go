@@ -161,7 +161,7 @@ func describe(c turn.ToolCall) string {
 
 // arguments are a call's bytes, or an empty object where the model wrote none. Whoever may see what is masked asks for it, on record.
 func arguments(c turn.ToolCall) json.RawMessage {
-	if len(c.Args) == 0 || !json.Valid(c.Args) {
+	if !json.Valid(c.Args) {
 		return json.RawMessage("{}")
 	}
 	if masked := render.MaskedJSON(c.Args); masked != nil {

@@ -148,10 +148,10 @@ func drawField(x turn.FormField) fieldForm {
 // address takes an address apart for the eye. One that a browser could read in another way than we do, or that is not of the web, is shown
 // and not linked: what a person reads must be where they go.
 func address(raw string) *linkForm {
-	scheme, rest, ok := strings.Cut(raw, "://")
+	scheme, rest, _ := strings.Cut(raw, "://")
 	u, err := url.Parse(raw)
 	shown, hidden := text.Visible(raw)
-	if !ok || err != nil || u.User != nil || u.Hostname() == "" || hidden > 0 || strings.ContainsAny(raw, "\\ \t\n\"<>^`{|}") ||
+	if err != nil || u.User != nil || u.Hostname() == "" || hidden > 0 || strings.ContainsAny(raw, "\\ \t\n\"<>^`{|}") ||
 		!strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return &linkForm{Before: shown, Warning: sayNotLinked}
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
@@ -90,7 +92,10 @@ func TestUploadsHaveALimit(t *testing.T) {
 		[]any{map[string]any{"file": "x", "name": strings.Repeat("x", 1025)}}} {
 		ana.fails(http.StatusBadRequest, "bad_request", "POST", messages, map[string]any{"text": "hi", "files": files})
 	}
-	_, _, none := serve(t, nil)
+	_, s, none := serve(t, nil)
+	if _, err := s.Fetch(t.Context(), webChat(id), chat.File{Handle: "x"}, 1); !errors.As(err, new(*attach.Error)) {
+		t.Errorf("a file of before: %v", err)
+	}
 	ana = none.as("Ana")
 	ana.fails(http.StatusNotFound, "no_files", "POST", filesOf(ana.chat(), "a.txt"), "x")
 }
@@ -119,7 +124,7 @@ func TestFilesNeedASession(t *testing.T) {
 
 // TestAFileBelongsToItsChat: whoever knows the ID of another chat's file gets nothing for it, of the same person neither.
 func TestAFileBelongsToItsChat(t *testing.T) {
-	_, s, _, ana, id := takesFiles(t)
+	_, s, d, ana, id := takesFiles(t)
 	key := ana.ok(http.StatusCreated, "POST", filesOf(id, "a.txt"), "secret plan")["file"].(string)
 	at := chat.ID{Platform: Platform, Key: id}
 	if data, err := s.Fetch(t.Context(), at, chat.File{Handle: key}, 100); err != nil || string(data) != "secret plan" {
@@ -141,6 +146,10 @@ func TestAFileBelongsToItsChat(t *testing.T) {
 		if no, ok := err.(*attach.Error); !ok || no.Why != c.why || data != nil { //nolint:errorlint // as the engine gets it
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
+	}
+	d.fails = true
+	if _, err := s.Fetch(t.Context(), at, chat.File{Handle: key}, 100); err != errDown { //nolint:errorlint // as the engine gets it
+		t.Errorf("without the store, which says nothing of the file: %v", err)
 	}
 }
 
@@ -233,6 +242,14 @@ func TestUploadsOfOnePersonLeaveRoom(t *testing.T) {
 	}
 	for range uploadsEach {
 		<-begun
+	}
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	r, w := httptest.NewRequestWithContext(over, "POST", filesOf(id, "late.txt"), strings.NewReader("x")), httptest.NewRecorder()
+	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer "+ana.key)
+	if s.Handler().ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("who hung up while waiting for a place: %d %s", w.Code, w.Body)
 	}
 	at := ben.chat()
 	for range 20 {

@@ -219,7 +219,7 @@ const maxStreamed = 16 << 10
 // brief returns m with long results shortened, saying by how much.
 func (m messageForm) brief() messageForm {
 	m.ToolCalls = each(m.ToolCalls, func(c callForm) callForm {
-		if r, ok := c.Result.(resultForm); ok && len(r.Content)+len(r.Structured) > maxStreamed {
+		if r, _ := c.Result.(resultForm); len(r.Content)+len(r.Structured) > maxStreamed {
 			head := strings.ToValidUTF8(r.Content[:min(len(r.Content), maxStreamed)], "")
 			r.Omitted += len(r.Content) - len(head) + len(r.Structured)
 			r.Content, r.Structured = head, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
@@ -83,6 +84,9 @@ func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 			t.Errorf("%s: %+v", status, p)
 		}
 	}
+	if p := drawPermission(turn.ToolCall{Asking: turn.Asking{Asked: true}, Decision: turn.Decision{Choice: chat.AllowServer}, Status: turn.Done}); len(p.Extra.GrantedPermissions) != 3 {
+		t.Errorf("a grant of the whole server gave %v", p.Extra.GrantedPermissions)
+	}
 	if _, p := drawCalls(&turn.Turn{Calls: []turn.ToolCall{{Status: turn.Done}}}); len(p) > 0 {
 		t.Error("a call that never asked has a permission block")
 	}
@@ -96,6 +100,17 @@ func TestZeroIsCareful(t *testing.T) {
 	}
 	if got := string(arguments(turn.ToolCall{Args: json.RawMessage(`{"a":`)})); got != "{}" {
 		t.Errorf("broken arguments are told as %s", got)
+	}
+	if got := string(arguments(turn.ToolCall{Args: json.RawMessage(`{"password":"hunter2-hunter2"}`)})); strings.Contains(got, "hunter2") || !strings.Contains(got, "password") {
+		t.Errorf("what cards mask is told as %s", got)
+	}
+	for _, r := range []permission.Ruling{{Level: permission.LevelAdmin}, {Approval: permission.RequireAuth}} {
+		if levelName(r) != "RequireAuth" {
+			t.Errorf("%+v is not an admin's", r)
+		}
+	}
+	if userForm(chat.User{}) != "" {
+		t.Error("nobody has an identity")
 	}
 }
 
@@ -118,6 +133,9 @@ func TestMessagesInTheLog(t *testing.T) {
 	}
 	ana.ok(http.StatusOK, "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"})
 	f = ana.look(id)
+	if r, _ := f.Messages[1].ToolCalls[0].Result.(map[string]any); r["content"] != "done: read_file" {
+		t.Errorf("what was read is told as %v", r)
+	}
 	if len(f.Messages) != 4 || f.Messages[2].Queued || f.Messages[2].Turn == f.Messages[1].Turn || f.Messages[3].State != "done" {
 		t.Fatalf("after the turn: %+v", f.Messages)
 	}
@@ -181,12 +199,12 @@ func TestAFoldFollowsAnotherHistory(t *testing.T) {
 
 func TestLongResultsAreShortenedOnlyInStreams(t *testing.T) {
 	long := resultForm{Content: strings.Repeat("é", maxStreamed)}
-	m := messageForm{ToolCalls: []callForm{{Result: long}, {Result: resultForm{Content: "short"}}}}
+	m := messageForm{ToolCalls: []callForm{{Result: long}, {Result: resultForm{Content: "short", Structured: json.RawMessage(`{}`)}}, {}}}
 	r := m.brief().ToolCalls[0].Result.(resultForm)
 	if len(r.Content) > maxStreamed || r.Omitted != len(long.Content)-len(r.Content) || r.Omitted == 0 {
 		t.Errorf("%d bytes, %d omitted", len(r.Content), r.Omitted)
 	}
-	if m.ToolCalls[0].Result.(resultForm).Omitted != 0 || m.brief().ToolCalls[1].Result.(resultForm).Omitted != 0 {
+	if m.ToolCalls[0].Result.(resultForm).Omitted != 0 || string(m.brief().ToolCalls[1].Result.(resultForm).Structured) != "{}" || m.brief().ToolCalls[2].Result != nil {
 		t.Error("brief changed what it should not")
 	}
 }
