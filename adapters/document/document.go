@@ -49,8 +49,8 @@ func (r Reader) Read(ctx context.Context, _ chat.File, data []byte) (attach.Docu
 	case bytes.HasPrefix(bare, []byte("%PDF-")):
 		return readPDF(ctx, bare, cmp.Or(r.within, pdfWithin))
 	case kind == "image/png" || kind == "image/jpeg" || kind == "image/gif":
-		c, _, err := image.DecodeConfig(bytes.NewReader(data))
-		if err != nil || c.Width <= 0 || c.Height <= 0 {
+		c, _, _ := image.DecodeConfig(bytes.NewReader(data)) // of one that it cannot read, no size
+		if c.Width <= 0 || c.Height <= 0 {
 			return attach.Document{}, no(turn.UnreadBroken, "a picture without a size")
 		}
 		if c.Width > maxSide || c.Height > maxSide {

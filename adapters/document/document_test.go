@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/jpeg"
 	"image/png"
 	"os"
 	"strings"
@@ -51,6 +52,10 @@ func picture(t *testing.T, w, h int) []byte {
 }
 
 func TestKindsByTheirBytes(t *testing.T) {
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 3, 2)), nil); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		data    []byte
 		text    string
@@ -60,13 +65,25 @@ func TestKindsByTheirBytes(t *testing.T) {
 		"a.csv":            {data: []byte("a;b\r\n1;2\r\n"), text: "a;b\n1;2\n"},
 		"mark.csv":         {data: []byte("\xEF\xBB\xBFa;b"), text: "a;b"},
 		"wide.csv":         {data: []byte("\xFF\xFEa\x00;\x00\xE5\x00"), text: "a;å"},
+		"other end.csv":    {data: []byte("\xFE\xFF\x00a\x00;\x00\xE5"), text: "a;å"},
+		"cut.csv":          {data: []byte("\xFF\xFEa\x00;"), why: turn.UnreadKind},
+		"other cut.csv":    {data: []byte("\xFE\xFF\x00a\x00"), why: turn.UnreadKind},
+		"letters.csv":      {data: []byte("Malmö;12"), text: "Malmö;12"},
+		"layout.txt":       {data: []byte("a\tb\fc\vd\x1b[1me\bf"), text: "a\tb\fc\vd\x1b[1me\bf"},
+		"control.txt":      {data: []byte("a\x7fb"), why: turn.UnreadKind},
 		"one byte.csv":     {data: []byte("Malm\xF6;12\nLund;7\n"), text: "Malmö;12\nLund;7\n"},
 		"windows.csv":      {data: []byte("Preis;\x80 5\n\x84gut\x93 \x96 sagt Ren\xe9\n"), text: "Preis;€ 5\n„gut“ – sagt René\n"},
 		"\n first.pdf":     {data: []byte("\r\n%PDF-1.7\nnothing else"), why: turn.UnreadBroken},
 		"page.png":         {data: []byte("<html><script>alert(1)</script>"), text: "<html><script>alert(1)</script>"},
 		"picture.txt":      {data: picture(t, 3, 2), picture: "image/png"},
 		"wide.png":         {data: picture(t, maxSide+1, 1), why: turn.UnreadTooBig},
+		"tall.png":         {data: picture(t, 1, maxSide+1), why: turn.UnreadTooBig},
 		"half.png":         {data: picture(t, 3, 2)[:20], why: turn.UnreadBroken},
+		"a.gif":            {data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00"), picture: "image/gif"},
+		"no width.gif":     {data: []byte("GIF89a\x00\x00\x01\x00\x00\x00\x00"), why: turn.UnreadBroken},
+		"no height.gif":    {data: []byte("GIF89a\x01\x00\x00\x00\x00\x00\x00"), why: turn.UnreadBroken},
+		"photo.jpeg":       {data: photo.Bytes(), picture: "image/jpeg"},
+		"photo.webp":       {data: []byte("RIFF\x00\x00\x00\x00WEBPVP8 "), picture: "image/webp"},
 		"archive.txt":      {data: []byte("PK\x03\x04\x14\x00\x00\x00\x08\x00"), why: turn.UnreadKind},
 		"packed.txt":       {data: []byte("\x1F\x8B\x08\x00\x00\x00\x00\x00"), why: turn.UnreadKind},
 		"program":          {data: []byte("\x7FELF\x02\x01\x01\x00"), why: turn.UnreadKind},
