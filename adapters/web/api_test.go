@@ -3,17 +3,22 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/nodhq/nod/adapters/web/session"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -257,7 +262,7 @@ func TestAStoreThatFails(t *testing.T) {
 		{"POST", approve, `{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"remember":true}`},
 		{"DELETE", "/api/v1/sessions", ""},
 	} {
-		for _, way := range []string{"Find", "Tail", "History", "Watch", "Session", "Sessions", "Chats", "Pushes", "Blobs", "EndSessions"} {
+		for _, way := range []string{"Find", "Tail", "History", "Watch", "Session", "Sessions", "Chats", "PutChat", "Pushes", "Blobs", "EndSessions"} {
 			b.down, b.hit = way, way == "Blobs" && strings.Contains(call.path, "/files")
 			if way != "Tail" {
 				s.chats = newSessionCache(b) // nothing is folded yet
@@ -271,12 +276,12 @@ func TestAStoreThatFails(t *testing.T) {
 			if s.Handler().ServeHTTP(w, r); !b.hit {
 				continue
 			}
-			if came[way]++; w.Code < http.StatusInternalServerError {
+			if came[way]++; w.Code < http.StatusInternalServerError && (way != "PutChat" || w.Code != http.StatusAccepted) { // a message is recorded before the list
 				t.Errorf("%s %s without %s: %d %s", call.method, call.path, way, w.Code, w.Body)
 			}
 		}
 	}
-	if len(came) != 10 {
+	if len(came) != 11 {
 		t.Errorf("nobody needs the others: %v", came)
 	}
 }
@@ -285,13 +290,13 @@ func TestADeliveryCountsOncePerPerson(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")
 	id := ana.chat()
-	body := map[string]string{"text": "hello", "delivery": "d1"}
+	body := map[string]string{"text": "  hello", "delivery": "d1"}
 	for _, who := range []*client{ana, ana, ben, ben} {
 		who.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/messages", body)
 	}
 	said := 0
 	for _, e := range b.logs[webChat(id)] {
-		if _, ok := e.Event.(turn.Said); ok {
+		if x, ok := e.Event.(turn.Said); ok && x.Text == "  hello" {
 			said++
 		}
 	}
@@ -301,7 +306,7 @@ func TestADeliveryCountsOncePerPerson(t *testing.T) {
 }
 
 func TestChatsAndTheirNames(t *testing.T) {
-	_, _, c := serve(t, nil)
+	b, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")
 	first, second := ana.chat(), ana.chat()
 	ana.say(first, "hello there")
@@ -324,12 +329,51 @@ func TestChatsAndTheirNames(t *testing.T) {
 	if n := len(ben.ok(http.StatusOK, "GET", "/api/v1/chats", nil)["chats"].([]any)); n != 1 {
 		t.Errorf("the chat Ben spoke in is not in his list")
 	}
+	b.append(webChat("c-old"), turn.Said{Delivery: "d", Text: "x"}) // on nobody's list any more
+	ben.look("c-old")
+	b.append(webChat("a/b"), turn.Said{Delivery: "d", Text: "x"}) // no name of a chat
 	for _, id := range []string{"c-unknown", "x%00", strings.Repeat("a", 65), "a%2Fb", "web%3A%3Ax"} {
 		ana.fails(http.StatusNotFound, "unknown_chat", "GET", "/api/v1/chats/"+id, nil)
 		ana.fails(http.StatusNotFound, "unknown_chat", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
 	}
 	ana.fails(http.StatusNotFound, "not_found", "DELETE", "/api/v1/chats", nil)
 	ana.fails(http.StatusNotFound, "not_found", "GET", "/api/v2/", nil)
+}
+
+// A search finds chats by their titles, and the newest also by what was said, of which it shows where.
+func TestChatsAreSearched(t *testing.T) {
+	b, s, c := serve(t, nil)
+	ana := c.as("Ana")
+	list := strings.TrimPrefix(ana.user, "web::")
+	id := ana.chat()
+	ana.say(id, "Good morning")
+	ana.say(id, "the Budget of March")
+	found := func(q string) (out string) {
+		t.Helper()
+		for _, x := range ana.ok(http.StatusOK, "GET", "/api/v1/chats?q="+url.QueryEscape(q), nil)["chats"].([]any) {
+			f := x.(map[string]any)
+			out += fmt.Sprintf("%v: %v|", f["title"], f["excerpt"])
+		}
+		return out
+	}
+	for q, want := range map[string]string{
+		"":             "Good morning: <nil>|",
+		"MORNING good": "Good morning: <nil>|",
+		"budget march": "Good morning: Hello! You said: *the Budget of March*|", // where it was said last
+		"budget april": "", "\t": "Good morning: <nil>|",
+	} {
+		if got := found(q); got != want {
+			t.Errorf("%q finds %q, want %q", q, got, want)
+		}
+	}
+	for i := range maxSearch { // newer ones
+		b.lists[list] = append(b.lists[list], chat.Listed{Key: fmt.Sprint("c", i), Title: "other", At: time.Now().Add(time.Hour)})
+	}
+	if found("budget") != "" || found("morning") == "" {
+		t.Errorf("of an old chat: %q, %q", found("budget"), found("morning"))
+	}
+	s.newChats = rate.NewLimiter(0, 0)
+	ana.fails(http.StatusTooManyRequests, "too_fast", "POST", "/api/v1/chats", nil)
 }
 
 // A log of before 23 November calls a turn by its place alone.
@@ -353,6 +397,10 @@ func TestAnErrorNamesNoCause(t *testing.T) {
 	b, _, c := serve(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	ana := c.as("Ana")
 	id := ana.chat()
+	for err, want := range map[error]problem{agent.ErrTooLong: tooLarge, agent.ErrFull: {Status: http.StatusTooManyRequests, Code: "too_many_waiting"}} {
+		b.fail = err
+		ana.fails(want.Status, want.Code, "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
+	}
 	b.fail = errDown
 	e := ana.fails(http.StatusServiceUnavailable, "not_recorded", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
 	if strings.Contains(e["message"].(string), "10.0.0.9") {
@@ -374,6 +422,7 @@ func TestStopNamesItsTurn(t *testing.T) {
 		t.Errorf("nothing runs, yet %v", out)
 	}
 	ana.say(id, "write a file")
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", "/api/v1/chats/"+id+"/stop", "{")
 	if out := ana.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/stop", map[string]string{"turn_id": "t99"}); out["stopping"] != false {
 		t.Errorf("a stop of another turn: %v", out)
 	}

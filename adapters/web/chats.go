@@ -47,12 +47,13 @@ func (s *Server) getChats(r *http.Request, p session.Person) (any, error) {
 	words := strings.Fields(strings.ToLower(cut(r.URL.Query().Get("q"), maxQuery)))
 	for i, l := range lines {
 		f := foundChat{Listed: chat.Listed{Key: l.Key, Title: cmp.Or(l.Title, sayNewChat), At: l.At.UTC()}}
-		if len(words) > 0 {
-			found := holds(f.Title, words)
-			if !found && i < maxSearch && err == nil {
-				f.Excerpt, err = s.excerpt(r.Context(), l.Key, words)
+		if len(words) > 0 && !holds(f.Title, words) {
+			if i < maxSearch {
+				if f.Excerpt, err = s.excerpt(r.Context(), l.Key, words); err != nil {
+					return nil, err
+				}
 			}
-			if !found && f.Excerpt == "" {
+			if f.Excerpt == "" {
 				continue
 			}
 		}
@@ -123,7 +124,7 @@ func (s *Server) postChat(r *http.Request, p session.Person) (any, error) {
 // roomForChat refuses one more chat to somebody whose list is full of recent ones. Chats that leave it are still there under their address.
 func (s *Server) roomForChat(ctx context.Context, p session.Person) error {
 	lines, err := s.Shelf.Chats(ctx, p.Owner())
-	if err != nil || len(lines) < maxChats {
+	if len(lines) < maxChats {
 		return err
 	}
 	var old []string

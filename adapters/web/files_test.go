@@ -92,6 +92,10 @@ func TestUploadsHaveALimit(t *testing.T) {
 		[]any{map[string]any{"file": "x", "name": strings.Repeat("x", 1025)}}} {
 		ana.fails(http.StatusBadRequest, "bad_request", "POST", messages, map[string]any{"text": "hi", "files": files})
 	}
+	one["size"] = 1
+	for _, text := range []string{"", "/stop"} { // with a file, a command is a message
+		ana.ok(http.StatusAccepted, "POST", messages, map[string]any{"text": text, "files": []any{one}})
+	}
 	_, s, none := serve(t, nil)
 	if _, err := s.Fetch(t.Context(), webChat(id), chat.File{Handle: "x"}, 1); !errors.As(err, new(*attach.Error)) {
 		t.Errorf("a file of before: %v", err)
