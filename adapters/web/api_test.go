@@ -226,7 +226,12 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 			t.Errorf("%.80s: %v, want %q", body, e["message"], want)
 		}
 	}
-	for _, path := range []string{clicks, "/api/v1/chats/" + id + "/files?name=x"} {
+	here := "/api/v1/chats/" + id
+	for _, path := range []string{clicks, here + "/messages", here + "/stop", here + "/asks", approve, "/api/v1/asks/" + ask, "/api/v1/inbox/clicks", "/api/v1/settings",
+		"/api/v1/permissions", "/api/v1/push", "/api/v1/sessions"} {
+		ana.fails(http.StatusBadRequest, "invalid_utf8", "POST", path, "\"\xff\"")
+	}
+	for _, path := range []string{clicks, here + "/files?name=x"} {
 		for err, want := range map[error]int{os.ErrDeadlineExceeded: http.StatusRequestTimeout, io.ErrUnexpectedEOF: http.StatusBadRequest} {
 			r, w := httptest.NewRequestWithContext(t.Context(), "POST", path, iotest.ErrReader(err)), httptest.NewRecorder()
 			r.Host = "localhost"
@@ -262,7 +267,7 @@ func TestAStoreThatFails(t *testing.T) {
 		{"POST", approve, `{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"remember":true}`},
 		{"DELETE", "/api/v1/sessions", ""},
 	} {
-		for _, way := range []string{"Find", "Tail", "History", "Watch", "Session", "Sessions", "Chats", "PutChat", "Pushes", "Blobs", "EndSessions"} {
+		for _, way := range []string{"Find", "Tail", "History", "Watch", "Live", "Session", "Sessions", "Chats", "PutChat", "Pushes", "Blobs", "EndSessions"} {
 			b.down, b.hit = way, way == "Blobs" && strings.Contains(call.path, "/files")
 			if way != "Tail" {
 				s.chats = newSessionCache(b) // nothing is folded yet
@@ -281,7 +286,7 @@ func TestAStoreThatFails(t *testing.T) {
 			}
 		}
 	}
-	if len(came) != 11 {
+	if len(came) != 12 {
 		t.Errorf("nobody needs the others: %v", came)
 	}
 }

@@ -607,6 +607,9 @@ func (b *bot) PublishLive(_ context.Context, id chat.ID, frame []byte) error {
 func (b *bot) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Live"); err != nil {
+		return nil, err
+	}
 	if b.deaf > 0 {
 		b.deaf--
 		return nil, errDown

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -193,10 +192,7 @@ func (st *stream) message(m messageForm, id uint64) {
 	if st.parse {
 		m = m.parsed()
 	}
-	b, err := json.Marshal(m.brief())
-	if err != nil { // a stored RawMessage is broken
-		return
-	}
+	b, _ := json.Marshal(m.brief()) // what is stored broken, draw has left out
 	told, again := st.told, st.of == m.ID
 	if st.told, st.of = b, m.ID; st.patches && again {
 		head, tail := frames.Same(told, b)
@@ -215,9 +211,8 @@ func units(b []byte) (n int) {
 }
 
 func (st *stream) tell(name string, v any, id uint64) {
-	if b, err := json.Marshal(v); err == nil { // else a stored RawMessage is broken
-		st.event(name, b, id)
-	}
+	b, _ := json.Marshal(v) // arguments lets nothing through that is broken
+	st.event(name, b, id)
 }
 
 // event writes one event; data is JSON and so has no line break. An id of 0 writes none.
@@ -232,16 +227,9 @@ func (st *stream) flush() error {
 	if st.head {
 		return http.ErrBodyNotAllowed
 	}
-	if st.buf.Len() == 0 {
-		return nil
-	}
 	defer st.buf.Reset()
-	if err := st.rc.SetWriteDeadline(time.Now().Add(st.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if _, err := st.w.Write(st.buf.Bytes()); err != nil {
-		return err
-	}
+	_ = st.rc.SetWriteDeadline(time.Now().Add(st.timeout)) // what stands before us may not let it through
+	_, _ = st.w.Write(st.buf.Bytes()) // what fails here fails below
 	return st.rc.Flush()
 }
 

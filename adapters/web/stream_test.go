@@ -214,8 +214,9 @@ func TestStreamResumesAnywhere(t *testing.T) {
 	if !slices.Equal(names(whole), want) {
 		t.Fatalf("the whole chat: %v", names(whole))
 	}
+	places := map[string]bool{}
 	for i, h := range whole {
-		if h.id == "" || i == len(whole)-1 {
+		if places[h.id] = true; h.id == "" || i == len(whole)-1 {
 			continue
 		}
 		r := ana.listen(id, h.id)
@@ -237,6 +238,26 @@ func TestStreamResumesAnywhere(t *testing.T) {
 		}
 		r.cancel()
 	}
+	if len(places) < 7 {
+		t.Errorf("places to go on from: %v", places)
+	}
+}
+
+// After a failover the log may be a shorter one, which is told from its beginning.
+func TestAStreamFollowsAnotherHistory(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	r := ana.listen(id, "")
+	r.until("approval_required")
+	b.mu.Lock()
+	b.logs[webChat(id)] = nil
+	b.append(webChat(id), turn.Said{Delivery: "d", By: otto, Text: "hello"})
+	b.mu.Unlock()
+	if h := r.until("message"); h[0].data["state"] != "working" {
+		t.Errorf("%v", h)
+	}
 }
 
 func TestStreamForALatecomer(t *testing.T) {
@@ -244,6 +265,7 @@ func TestStreamForALatecomer(t *testing.T) {
 	ana := c.as("Ana")
 	id := ana.chat()
 	ana.say(id, "write hello")
+	ana.say(id, "and hello") // waits
 	for _, last := range []string{"", "nonsense", "999999", "-1"} {
 		all := ana.listen(id, last).until("approval_required")
 		if len(all) != 2 || all[0].name != "message" || all[0].data["state"] != "waiting" || all[1].data["request_id"] != ana.ask(id).RequestID {
@@ -400,6 +422,48 @@ func TestHeartbeat(t *testing.T) {
 		}
 		if strings.HasPrefix(r.lines.Text(), ":") {
 			r.beats++
+		}
+	}
+}
+
+// A stream that cannot go on ends, and so does one whose session did: its reader comes back, or does not.
+func TestAStreamThatCannotGoOnEnds(t *testing.T) {
+	for name, happens := range map[string]func(b *bot, id chat.ID, ana *client){
+		"the log fails": func(b *bot, id chat.ID, _ *client) {
+			b.down = "Tail"
+			b.append(id, turn.Said{Delivery: "d", Text: "x"})
+		},
+		"its signals end": func(b *bot, id chat.ID, _ *client) { close(b.watch[id][0]) },
+		"its frames end":  func(b *bot, id chat.ID, _ *client) { close(b.live[id][0]) },
+		"its session ends": func(b *bot, _ chat.ID, ana *client) {
+			delete(b.sessions, hashOf(ana.key))
+		},
+	} {
+		b, s, c := serve(t, func(c *Config) {
+			if c.Heartbeat = time.Hour; name == "its session ends" {
+				c.Heartbeat = time.Millisecond
+			}
+		})
+		ana := c.as("Ana")
+		id := ana.chat()
+		ana.say(id, "hello")
+		r := ana.listen(id, "")
+		r.until("message")
+		b.mu.Lock()
+		happens(b, webChat(id), ana)
+		b.mu.Unlock()
+		if h, ok := r.next(); ok || r.ctx.Err() != nil {
+			t.Errorf("%s: it went on: %v %v", name, h, r.ctx.Err())
+		}
+		if b.down != "" { // nor does one begin that cannot look, once it listens
+			b.down = ""
+			ctx := context.WithValue(t.Context(), listens{}, func() { b.down = "Tail" })
+			q, w := httptest.NewRequestWithContext(ctx, "HEAD", strings.Replace(chatEvents, "{chat}", id, 1), nil), httptest.NewRecorder()
+			q.Host = "localhost"
+			q.Header.Set("Authorization", "Bearer "+ana.key)
+			if s.Handler().ServeHTTP(w, q); w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%s: %d", name, w.Code)
+			}
 		}
 	}
 }
