@@ -255,6 +255,10 @@ func TestAStoreThatFails(t *testing.T) {
 	ana.say(id, "write hello")
 	ask := ana.ask(id)
 	here, asked := "/api/v1/chats/"+id, "/api/v1/asks/"+ask.RequestID
+	for path, way := range map[string]string{"/api/v1/inbox": "Live", "/api/v1/inbox/events": "Live", "/api/v1/push": "PushKey"} { // the first time
+		b.down = way
+		ana.fails(http.StatusServiceUnavailable, "unavailable", "GET", path, nil)
+	}
 	came := map[string]int{}
 	for _, call := range []struct{ method, path, body string }{
 		{"GET", "/api/v1/chats", ""}, {"GET", "/api/v1/chats?q=x", ""}, {"POST", "/api/v1/chats", ""}, {"GET", here, ""}, {"GET", "/api/v1/chats/" + empty, ""},
@@ -265,14 +269,14 @@ func TestAStoreThatFails(t *testing.T) {
 		{"POST", approve, `{"tool_call_id":"call_0","approved":false}`},
 		{"POST", approve, `{"request_id":"` + ask.RequestID + `","approved":true,"remember":true}`},
 		{"POST", approve, `{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"remember":true}`},
-		{"DELETE", "/api/v1/sessions", ""},
+		{"DELETE", "/api/v1/push", ""}, {"DELETE", "/api/v1/sessions", ""},
 	} {
-		for _, way := range []string{"Find", "Tail", "History", "Watch", "Live", "Session", "Sessions", "Chats", "PutChat", "Pushes", "Blobs", "EndSessions"} {
+		for _, way := range []string{"Find", "Tail", "History", "Watch", "Live", "Session", "Sessions", "Chats", "PutChat", "Pushes", "DropPush", "Blobs", "EndSessions"} {
 			b.down, b.hit = way, way == "Blobs" && strings.Contains(call.path, "/files")
 			if way != "Tail" {
 				s.chats = newSessionCache(b) // nothing is folded yet
 			}
-			if call.method == "DELETE" && way != "EndSessions" && way != "Session" {
+			if call.path == "/api/v1/sessions" && call.method == "DELETE" && way != "EndSessions" && way != "Session" {
 				continue
 			}
 			r, w := httptest.NewRequestWithContext(t.Context(), call.method, call.path, strings.NewReader(call.body)), httptest.NewRecorder()
@@ -286,7 +290,7 @@ func TestAStoreThatFails(t *testing.T) {
 			}
 		}
 	}
-	if len(came) != 12 {
+	if len(came) != 13 {
 		t.Errorf("nobody needs the others: %v", came)
 	}
 }
@@ -406,7 +410,9 @@ func TestAnErrorNamesNoCause(t *testing.T) {
 		b.fail = err
 		ana.fails(want.Status, want.Code, "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
 	}
-	b.fail = errDown
+	b.down, b.downAs = "Chats", agent.ErrVersion
+	ana.fails(http.StatusServiceUnavailable, "newer_version", "GET", "/api/v1/chats", nil)
+	b.down, b.fail = "", errDown
 	e := ana.fails(http.StatusServiceUnavailable, "not_recorded", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
 	if strings.Contains(e["message"].(string), "10.0.0.9") {
 		t.Errorf("the cause reached the person: %v", e)
@@ -428,6 +434,9 @@ func TestStopNamesItsTurn(t *testing.T) {
 	}
 	ana.say(id, "write a file")
 	ana.fails(http.StatusBadRequest, "bad_request", "POST", "/api/v1/chats/"+id+"/stop", "{")
+	b.refused = map[string]bool{ana.user: true}
+	ana.fails(http.StatusForbidden, "not_yours", "POST", "/api/v1/chats/"+id+"/stop", nil)
+	b.refused = nil
 	if out := ana.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/stop", map[string]string{"turn_id": "t99"}); out["stopping"] != false {
 		t.Errorf("a stop of another turn: %v", out)
 	}

@@ -121,7 +121,7 @@ func (b *bot) ages(c *client, by time.Duration) {
 // What is no browser's subscription is refused in words, and an admin's key has no browser.
 func TestDevicesAreSubscriptions(t *testing.T) {
 	at := fakepush.Start(t)
-	b, _, c := serve(t, nil)
+	b, s, c := serve(t, nil)
 	ana := c.as("Ana")
 	key, _ := ana.ok(http.StatusOK, "GET", "/api/v1/push", nil)["key"].(string)
 	form := at.Subscribe(key).Form()
@@ -133,6 +133,13 @@ func TestDevicesAreSubscriptions(t *testing.T) {
 		t.Errorf("kept: %q", b.pushes)
 	}
 	d := ana.device(at)
+	b.down = "PutPush"
+	ana.fails(http.StatusServiceUnavailable, "unavailable", "POST", "/api/v1/push", d.Form())
+	b.down = "Session"
+	if _, _, err := s.deviceOf(t.Context(), hashOf(ana.key), chat.ID{}); err == nil {
+		t.Error("without the store a device is taken for nobody's")
+	}
+	b.down = ""
 	if got := ana.ok(http.StatusOK, "POST", "/api/v1/push", d.Form()); got["devices"] != 1.0 || got["user"] != ana.user {
 		t.Errorf("%v", got)
 	}

@@ -31,6 +31,7 @@ type bot struct {
 	live     map[chat.ID][]chan []byte
 	deaf     int    // how many of those who want to listen are refused
 	down     string // the way of the store that answers an error
+	downAs   error  // errDown if nil
 	hit      bool   // somebody came that way
 	sought   []string
 	sessions map[string][]byte
@@ -66,7 +67,7 @@ func (b *bot) out(way string) error {
 		return nil
 	}
 	b.hit = true
-	return errDown
+	return cmp.Or(b.downAs, errDown)
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -133,6 +134,9 @@ func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]decision.Outcome, er
 		b.drive(in.Chat)
 		return []decision.Outcome{out}, nil
 	case chat.Stop:
+		if no := b.refusal(in); no != nil {
+			return nil, no
+		}
 		if s.Turn == nil || in.Token != string(s.Turn.ID) {
 			return nil, &decision.Refusal{Code: decision.RefusedStopped, Say: "There is nothing to stop."}
 		}
@@ -554,6 +558,9 @@ func (b *bot) Once(_ context.Context, name string, _ time.Duration) (bool, error
 func (b *bot) PutPush(_ context.Context, hash string, device []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("PutPush"); err != nil {
+		return err
+	}
 	b.pushes[hash] = device
 	return nil
 }
@@ -561,6 +568,9 @@ func (b *bot) PutPush(_ context.Context, hash string, device []byte) error {
 func (b *bot) DropPush(_ context.Context, hash string, was []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("DropPush"); err != nil {
+		return err
+	}
 	if string(b.pushes[hash]) == string(was) {
 		delete(b.pushes, hash)
 	}
@@ -579,6 +589,9 @@ func (b *bot) Pushes(context.Context) (map[string][]byte, error) {
 func (b *bot) PushKey(_ context.Context, fresh string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("PushKey"); err != nil {
+		return "", err
+	}
 	b.pushKey = cmp.Or(b.pushKey, fresh)
 	return b.pushKey, nil
 }

@@ -231,6 +231,7 @@ func TestWhatAnAskedCallTells(t *testing.T) {
 		{call(true, turn.Awaiting, "a"), call(true, turn.Cancelled, "a"), "permission_cancelled"},
 		{call(true, turn.Allowed, "a"), call(true, turn.Cancelled, "a"), "permission_cancelled"},
 		{call(true, turn.Allowed, "a"), call(true, turn.Running, "a"), ""},
+		{call(true, turn.Running, "a"), call(true, turn.Cancelled, "a"), ""},   // the permission was used
 		{call(false, turn.Allowed, "a"), call(false, turn.Cancelled, "a"), ""}, // nobody was asked
 		{call(false, turn.Proposed, ""), call(false, turn.Denied, "a"), ""},    // by policy
 	} {

@@ -28,7 +28,7 @@ func TestNewRefusesAnOpenDoor(t *testing.T) {
 	if _, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Settings: b, Log: b, Shelf: b, Hosts: []string{""}}); err == nil || !strings.Contains(err.Error(), "Config.Hosts") {
 		t.Errorf("a host without a name: %v", err)
 	}
-	for _, c := range []Config{{}, {Engine: b}, {Engine: b, Settings: b}, {Engine: b, Settings: b, Log: b}} {
+	for _, c := range []Config{{Settings: b, Log: b, Shelf: b}, {Engine: b, Log: b, Shelf: b}, {Engine: b, Settings: b, Shelf: b}, {Engine: b, Settings: b, Log: b}} {
 		c.Listen = "127.0.0.1:1"
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v was taken", c)
@@ -183,6 +183,19 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
+func TestOnlyAssetsAreServed(t *testing.T) {
+	_, _, c := serve(t, nil)
+	for path, want := range map[string]int{"/assets/app.js": http.StatusOK, "/assets/nothing.js": http.StatusNotFound, "/assets/page.html": http.StatusNotFound} {
+		res, err := http.Get(c.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != want {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}
+
 func TestSignInSetsAStrictCookie(t *testing.T) {
 	_, _, c := serve(t, nil)
 	form := func(values string) *http.Response {
@@ -216,6 +229,9 @@ func TestSignInSetsAStrictCookie(t *testing.T) {
 		if status, out := c.do(req); status != http.StatusOK {
 			t.Errorf("%s: the cookie is not taken: %d %v", values, status, out)
 		}
+	}
+	if got := form("name=x&page=inbox").Header.Get("Location"); got != "/inbox" {
+		t.Errorf("who came for the inbox is led to %q", got)
 	}
 	for from, to := range map[string]string{"c-abc": "/c/c-abc", "//evil.example": "/", "..%2F..": "/", "": "/"} {
 		if got := form("name=x&chat=" + from).Header.Get("Location"); got != to {

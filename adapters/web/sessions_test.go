@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -347,6 +349,33 @@ func TestThePageTellsOfSessions(t *testing.T) {
 	for chat, want := range map[string]string{"": "/settings", "c-1": "/c/c-1"} {
 		if got := c.signs("/session", url.Values{"key": {masterKey}, "chat": {chat}}).Header.Get("Location"); got != want {
 			t.Errorf("an admin who came for %q is led to %q", chat, got)
+		}
+	}
+}
+
+// Another site's link comes without the cookie, and is led on, past the door; one with it, or from here, is not.
+func TestAnotherSitesLink(t *testing.T) {
+	b, s, c := serve(t, nil)
+	ana := c.as("Ana")
+	for _, x := range []struct {
+		site, key, down, says, not string
+		status                     int
+	}{
+		{"cross-site", "", "", `href="/c/abc"`, "<form", http.StatusOK},
+		{"same-origin", "", "", `id="name"`, `href="/c/abc"`, http.StatusOK},
+		{"cross-site", ana.key, "", "Ana", `href="/c/abc"`, http.StatusOK},
+		{"same-origin", ana.key, "Session", "The bot's store did not answer", "Ana", http.StatusServiceUnavailable},
+	} {
+		r, w := httptest.NewRequestWithContext(t.Context(), "GET", "/c/abc", nil), httptest.NewRecorder()
+		r.Host = "localhost"
+		r.Header.Set("Sec-Fetch-Site", x.site)
+		if x.key != "" {
+			r.AddCookie(&http.Cookie{Name: "nod_session", Value: x.key})
+		}
+		b.down = x.down
+		s.Handler().ServeHTTP(w, r)
+		if page := html.UnescapeString(w.Body.String()); w.Code != x.status || !strings.Contains(page, x.says) || strings.Contains(page, x.not) {
+			t.Errorf("%+v: %d %s", x, w.Code, page)
 		}
 	}
 }

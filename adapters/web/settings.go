@@ -190,8 +190,8 @@ func drawActs(acts []render.Act) (out []actForm) {
 
 // chatPath is where this page shows a chat, or "" for one of another platform.
 func chatPath(stored string) string {
-	id, err := chat.ParseID(stored)
-	if err != nil || id.Platform != Platform || id.Workspace != "" || !chatKey(id.Key) {
+	id, _ := chat.ParseID(stored)
+	if id.Platform != Platform || !chatKey(id.Key) {
 		return ""
 	}
 	return "/c/" + id.Key

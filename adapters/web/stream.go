@@ -229,7 +229,7 @@ func (st *stream) flush() error {
 	}
 	defer st.buf.Reset()
 	_ = st.rc.SetWriteDeadline(time.Now().Add(st.timeout)) // what stands before us may not let it through
-	_, _ = st.w.Write(st.buf.Bytes()) // what fails here fails below
+	_, _ = st.w.Write(st.buf.Bytes())                      // what fails here fails below
 	return st.rc.Flush()
 }
 
@@ -328,7 +328,7 @@ func eventsOf(id chat.ID, before, after turn.Session, e turn.Entry) (out []event
 			}
 		}
 	}
-	if t := after.Last; t != nil && t.End != "" && (before.Last == nil || before.Last.ID != t.ID) {
+	if t := after.Last; t != nil && (before.Last == nil || before.Last.ID != t.ID) {
 		d := turnDone{Type: "turn_done", ChatID: id.Key, MessageID: string(t.ID), TurnID: string(t.ID), Why: string(t.End), Say: t.EndSay}
 		if t.Usage != (turn.Usage{}) {
 			d.Usage = &usageForm{t.Usage.Input, t.Usage.Output, t.Usage.Cached}
@@ -346,7 +346,7 @@ var changes = map[turn.Status]string{
 // change names what happened to an asked call, or "".
 func change(was, is turn.ToolCall) string {
 	switch asked := was.Status == turn.Awaiting; {
-	case is.Status == turn.Awaiting && (!asked || was.Ask != is.Ask):
+	case is.Status == turn.Awaiting && was.Ask != is.Ask: // each time under another one
 		return "approval_required"
 	case is.Status == was.Status || !was.Asked || !asked && was.Status != turn.Allowed:
 		return ""

@@ -374,7 +374,9 @@ func TestStreamsPerPersonAreLimited(t *testing.T) {
 	one := ana.listen(id, "")
 	one.until("message")
 	ana.listen(id, "").until("message")
-	ana.fails(http.StatusTooManyRequests, "too_many_streams", "GET", "/api/v1/chats/"+id+"/events", nil)
+	for _, path := range []string{"/api/v1/chats/" + id + "/events", inboxEvents} {
+		ana.fails(http.StatusTooManyRequests, "too_many_streams", "GET", path, nil)
+	}
 	ben.listen(id, "").until("message")
 	one.cancel()
 	// The place is free once the server has seen the end; ask until it has.

@@ -144,6 +144,9 @@ func TestSigningInByAProvider(t *testing.T) {
 	if !strings.Contains(door, `href="https://`+outside+`/signin?with=&chat=abc&page="`) || strings.Contains(door, `id="name"`) || !strings.Contains(door, "I have a key") {
 		t.Errorf("the door: %s", door)
 	}
+	if _, door := atCompany(t, func(c *Config) { c.AdminKeys = nil }).get("/"); strings.Contains(door, "I have a key") {
+		t.Error("a key is asked for where there is none")
+	}
 	res, _ := m.get("/signin")
 	if k := cookieNamed(res, "__Host-nod_signin"); !k.HttpOnly || !k.Secure || k.SameSite != http.SameSiteLaxMode || k.MaxAge != 3600 || k.Path != "/" {
 		t.Errorf("the cookie of a sign-in on its way: %v", k)

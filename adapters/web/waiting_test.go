@@ -326,12 +326,17 @@ func TestInboxAsksThePlatform(t *testing.T) {
 	there := chat.ID{Platform: "discord", Workspace: "800000000000000007", Key: "1/2"}
 	m.b.shown = map[string]bool{chat.User{Platform: "discord", Workspace: there.Workspace, Key: anaThere}.String(): true}
 	m.b.asksThere(t, there, "write hello")
+	m.b.asksThere(t, chat.ID{Platform: "discord", Workspace: there.Workspace, Key: "3/4"}, "write hello")
 	m.b.asksThere(t, chat.ID{Platform: "discord", Workspace: d.Guild(), Key: "1/2"}, "write hello")
 	f := ana.inbox()
-	if f.Open != 1 {
+	if n := strings.Count(strings.Join(r.asked, "\n"), "discord:"+there.Workspace+":"); n != 1 {
+		t.Errorf("it is asked %d times who she is in one server", n)
+	}
+	if f.Open != 2 {
 		t.Fatalf("by whom she is there, and not by whom she is elsewhere: %+v", f)
 	}
 	r.out[anaThere] = true
+	m.b.shown[chat.User{Platform: "discord", Workspace: d.Guild(), Key: anaThere}.String()] = true
 	if f := ana.inbox(); f.Open != 0 || len(f.Asks) != 0 {
 		t.Errorf("who left sees %+v", f)
 	}
