@@ -184,6 +184,9 @@ func (b *bot) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
 func (b *bot) Sees(_ context.Context, by chat.Envelope) (func(turn.Session, turn.ToolCall) bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.out("Sees"); err != nil {
+		return nil, err
+	}
 	named := b.shown[by.User.String()]
 	return func(s turn.Session, _ turn.ToolCall) bool { return named || s.Turn.Requester == by.User }, nil
 }

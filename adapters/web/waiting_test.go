@@ -229,6 +229,21 @@ func TestInboxEndsWithTheSession(t *testing.T) {
 	}
 }
 
+// Where it cannot be known what waits, the stream ends, and nobody is told that nothing does.
+func TestInboxThatCannotBeKnownEnds(t *testing.T) {
+	b, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
+	ana := c.as("Ana")
+	ana.say(ana.chat(), "write hello")
+	r := ana.follow()
+	r.until("inbox")
+	b.mu.Lock()
+	b.down = "Sees"
+	b.mu.Unlock()
+	if h, ok := r.next(); ok || r.ctx.Err() != nil {
+		t.Errorf("%v, %v", h, r.ctx.Err())
+	}
+}
+
 // A chat of the page is open to whoever has its address: the inbox gives that to those who were in it alone, and its title, too.
 func TestInboxKeepsAddressesOfChats(t *testing.T) {
 	b, _, c := serve(t, nil)

@@ -192,8 +192,7 @@ func hostOf(address string) string {
 }
 
 func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 func webChat(key string) chat.ID { return chat.ID{Platform: Platform, Key: key} }
