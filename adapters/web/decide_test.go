@@ -174,11 +174,10 @@ func TestWhichCallIsMeant(t *testing.T) {
 	// What is over is told as that: under the model's id, and of a turn that the session let go of.
 	three := ben.chat()
 	ben.say(three, "write hello")
-	mine := ben.ask(three)
 	ben.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": false})
 	ben.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": true})
 	ben.say(three, "write hello")
-	mine = ben.ask(three)
+	mine := ben.ask(three)
 	b.expire(webChat(three))
 	ben.say(three, "hello")
 	ben.say(three, "hello")
