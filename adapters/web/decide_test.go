@@ -174,6 +174,7 @@ func TestWhichCallIsMeant(t *testing.T) {
 	// What is over is told as that: under the model's id, and of a turn that the session let go of.
 	three := ben.chat()
 	ben.say(three, "write hello")
+	old := ben.ask(three)
 	ben.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": false})
 	ben.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": "call_0", "approved": true})
 	ben.say(three, "write hello")
@@ -182,6 +183,7 @@ func TestWhichCallIsMeant(t *testing.T) {
 	ben.say(three, "hello")
 	ben.say(three, "hello")
 	ben.fails(http.StatusGone, "expired", "POST", approve, map[string]any{"tool_call_id": mine.ToolCallID, "approved": true})
+	ben.fails(http.StatusNotFound, "unknown", "GET", "/api/v1/asks/"+old.RequestID+"/details", nil)
 	// A request that was asked anew is not answered by its old name.
 	ben.say(three, "three things")
 	open := ben.look(three).Pending

@@ -188,7 +188,7 @@ func (b *bot) Sees(_ context.Context, by chat.Envelope) (func(turn.Session, turn
 		return nil, err
 	}
 	named := b.shown[by.User.String()]
-	return func(s turn.Session, _ turn.ToolCall) bool { return named || s.Turn.Requester == by.User }, nil
+	return func(s turn.Session, c turn.ToolCall) bool { return named || s.RequesterOf(c.ID) == by.User }, nil
 }
 
 func (b *bot) refusal(in chat.Clicked) *decision.Refusal {

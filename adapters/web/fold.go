@@ -156,8 +156,8 @@ func (f *fold) addSaid(e turn.Entry) {
 // follow gives each turn its message, and draws for good a turn that the session lets go of, as it stood when it was still there.
 func (f *fold) follow(e turn.Entry, before turn.Session) {
 	for _, old := range before.Turns() {
-		if i, ok := f.turns[old.ID]; ok && f.session.TurnOf(old.ID) == nil {
-			f.messages[i].draw(before, old, f.messages[i].rev)
+		if m := &f.messages[f.turns[old.ID]]; f.session.TurnOf(old.ID) == nil {
+			m.draw(before, old, m.rev)
 		}
 	}
 	for _, t := range f.session.Turns() {
@@ -217,7 +217,7 @@ func (f *fold) settleSaids(seq uint64) {
 			m.form.Taken = m.form.Turn == ""
 			delete(f.waiting, d) // nothing changes it any more
 		}
-		if m.form.Queued != was.Queued || m.form.Taken != was.Taken || m.form.Text != was.Text {
+		if m.form.Queued != was.Queued || m.form.Text != was.Text {
 			m.rev = seq
 		}
 	}

@@ -243,6 +243,34 @@ func TestStreamResumesAnywhere(t *testing.T) {
 	}
 }
 
+// What does not change is not told again; that words no longer wait is.
+func TestStreamTellsWhatChanged(t *testing.T) {
+	_, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "hello")
+	r := ana.listen(id, "")
+	r.until("message")
+	first := ana.look(id).Messages[1].ID
+	ana.say(id, "write hello")
+	ana.say(id, "and hello")
+	all := r.until("approval_required")
+	ana.ok(http.StatusOK, "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"})
+	r.until("turn_done")
+	var queued []any
+	for all = append(all, r.until("turn_done")...); len(all) > 0; all = all[1:] {
+		if all[0].data["id"] == first {
+			t.Errorf("what is over is told again: %v", all[0].data)
+		}
+		if all[0].data["text"] == "and hello" {
+			queued = append(queued, all[0].data["queued"])
+		}
+	}
+	if len(queued) == 0 || queued[len(queued)-1] != nil {
+		t.Errorf("whether it waits: %v", queued)
+	}
+}
+
 // After a failover the log may be a shorter one, which is told from its beginning.
 func TestAStreamFollowsAnotherHistory(t *testing.T) {
 	b, _, c := serve(t, nil)

@@ -244,8 +244,8 @@ func (t *inboxTold) tell(st *stream, f inboxForm) {
 	now, all := map[string][]byte{}, f.Asks
 	f.Asks = []askForm{}
 	for _, a := range all {
-		b, err := json.Marshal(a)
-		if now[a.RequestID] = b; err == nil && !bytes.Equal(t.asks[a.RequestID], b) {
+		b, _ := json.Marshal(a)
+		if now[a.RequestID] = b; !bytes.Equal(t.asks[a.RequestID], b) {
 			f.Asks = append(f.Asks, a)
 		}
 	}

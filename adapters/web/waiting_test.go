@@ -229,13 +229,23 @@ func TestInboxEndsWithTheSession(t *testing.T) {
 	}
 }
 
-// Where it cannot be known what waits, the stream ends, and nobody is told that nothing does.
-func TestInboxThatCannotBeKnownEnds(t *testing.T) {
-	b, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
+// A stream of the inbox tells what changed. Where it cannot be known what waits it ends, and nobody is told that nothing does.
+func TestInboxTellsWhatIsKnown(t *testing.T) {
+	b, s, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
+	hears(t, b, s)
 	ana := c.as("Ana")
-	ana.say(ana.chat(), "write hello")
+	id := ana.chat()
+	ana.say(id, "write hello")
 	r := ana.follow()
 	r.until("inbox")
+	ana.say(ana.chat(), "write hello")
+	if h := r.until("inbox")[0].data; h["open"] != 2.0 || len(h["asks"].([]any)) != 1 { // what is new
+		t.Errorf("%v", h)
+	}
+	ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+ana.ask(id).RequestID, map[string]string{"choice": "extend"})
+	if h := r.until("inbox")[0].data; h["open"] != 2.0 || len(h["asks"].([]any)) != 1 { // or other
+		t.Errorf("%v", h)
+	}
 	b.mu.Lock()
 	b.down = "Sees"
 	b.mu.Unlock()
