@@ -73,7 +73,7 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 	legacy := s.legacy.Load() || kind == kindSSE
 	c, err := s.open(ctx, kind, legacy)
 	// Many programs from before server/discover end at it, which looks like any start that failed.
-	if errors.Is(err, errLegacyServer) || err != nil && kind == kindStdio && ctx.Err() == nil {
+	if errors.Is(err, errLegacyServer) || err != nil && kind == kindStdio && !legacy && ctx.Err() == nil { // a program that fails is not started twice at once
 		s.legacy.Store(true)
 		c, err = s.open(ctx, kind, true)
 	}
