@@ -222,7 +222,7 @@ func TestBadMessages(t *testing.T) {
 		{"nothing", map[string]string{"text": " \n"}, http.StatusBadRequest, "nothing in this message"},
 		{"no JSON", []byte("text=hi"), http.StatusBadRequest, "JSON"},
 		{"a number", []byte(`{"text":1}`), http.StatusBadRequest, "text"},
-		{"no body", nil, http.StatusBadRequest, "JSON"},
+		{"no body", nil, http.StatusBadRequest, "nothing in this message"},
 	} {
 		if status, no := r.call("POST", r.path("/messages"), c.body, nil); status != c.status || !strings.Contains(no.Message, c.says) {
 			t.Errorf("%s: %d %+v", c.what, status, no)
