@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,7 +125,11 @@ func discordLocked(t *testing.T, g *guild) {
 	g.Lock(k.room, true, true)
 	d, err := k.Click(anaID, k.room, id, "+5 min")
 	k.answered(d, err)
-	until(t, "the log says why it stopped", func() bool { return strings.Contains(g.bots[0].out.String()+g.bots[1].out.String(), "locked") })
+	until(t, "the log says that it stopped", func() bool { // whether by the thread's event or by an edit is a matter of what comes first
+		return slices.ContainsFunc(strings.Split(g.bots[0].out.String()+g.bots[1].out.String(), "\n"), func(line string) bool {
+			return strings.Contains(line, k.room) && strings.Contains(line, "why=gone")
+		})
+	})
 	g.Lock(k.room, false, false)
 	k.until("the thread goes on", func() bool { c, _ := g.Channel(k.room); return !c.Locked })
 	if n := g.wrote(t, args); n != 0 {
