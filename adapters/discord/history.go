@@ -83,7 +83,7 @@ func (a *Adapter) before(ctx context.Context, s userMessage) []chat.Quote {
 // newest of the others, in their order.
 // left is negative where some were left out between: nobody knows how many.
 func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote, left int) {
-	ctx, cancel := context.WithTimeout(ctx, historyWithin)
+	ctx, cancel := context.WithTimeout(ctx, a.readWithin)
 	defer cancel()
 	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})
 	if err != nil {

@@ -226,7 +226,14 @@ func TestSessionsThatDoNotLast(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t)
 		for range 100 {
-			w.script = append(w.script, func(p *peer) { p.open(); time.Sleep(2 * working); p.closeWith(closeBadSequence) })
+			w.script = append(w.script, func(p *peer) {
+				p.open()
+				select {
+				case <-p.gone: // the test is over
+				case <-time.After(2 * working):
+					p.closeWith(closeBadSequence)
+				}
+			})
 		}
 		w.bot().start().after(10 * time.Minute)
 		if n := w.count(opIdentify); n > 25 {
