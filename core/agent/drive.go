@@ -207,6 +207,7 @@ func (d *driver) drive() (wake time.Time) {
 			return wake
 		}
 	}
+	d.lose() // by our own clock, before renewing noticed
 	return time.Time{}
 }
 
