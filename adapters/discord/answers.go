@@ -71,8 +71,10 @@ func (a *Adapter) answering(in incoming) *answer {
 	if in.At.IsZero() {
 		in.At = a.now()
 	}
-	w, _ := a.answers.byID.Add(in.ID, a.newAnswer(in), a.now())
-	a.answers.open(w)
+	w, isNew := a.answers.byID.Add(in.ID, a.newAnswer(in), a.now())
+	if isNew && in.Message != "" {
+		a.answers.open(w)
+	}
 	return w
 }
 
@@ -87,7 +89,7 @@ func (s *answers) open(w *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	had, _ := s.byMessage.Get(w.Message, w.At)
-	open := slices.DeleteFunc(slices.Clone(had), func(o *answer) bool { return w.At.Sub(o.At) >= answerFirst })
+	open := slices.DeleteFunc(slices.Clone(had), func(o *answer) bool { return o.isGiven() || w.At.Sub(o.At) >= answerFirst })
 	if len(open) < maxOpen {
 		s.byMessage.Put(w.Message, append(open, w), w.At)
 	}

@@ -378,8 +378,20 @@ func TestAnswersStayBounded(t *testing.T) {
 	if w := a.answers.next("1", now); w == nil || now.Sub(w.At) >= answerFirst {
 		t.Errorf("new ones are not taken: %+v", w)
 	}
+	// What is answered, what comes again and what has no message take nobody's place.
+	given := a.answering(incoming{ID: "888", Token: "t", Message: "8"})
+	given.done()
+	for range 2 * maxOpen {
+		a.answering(incoming{ID: "889", Token: "t", Message: "8"})
+	}
+	if open, _ := a.answers.byMessage.Get("8", now); len(open) != 1 || open[0].ID != "889" {
+		t.Errorf("%d are open", len(open))
+	}
 	now = now.Add(answerLife)
 	a.answering(incoming{ID: "999999999", Token: "t"})
+	if _, kept := a.answers.byMessage.Get("", now); kept {
+		t.Error("no message's answers are kept")
+	}
 	if n := a.answers.byID.Len(); n != 1 {
 		t.Errorf("%d live on", n)
 	}
