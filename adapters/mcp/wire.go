@@ -179,6 +179,9 @@ func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next send
 // continues refuses an answer after which mcp-go would send the call again without anything new in it: one that asks for input and names
 // none, or names what we cannot give. It reads with mcp-go's own eyes, so that there is no answer that only one of us takes for a question.
 func (w *wire) continues(raw json.RawMessage) error {
+	if !bytes.Contains(raw, []byte(mcp.ResultTypeInputRequired)) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil // however it is written: this would be in it
+	}
 	r, err := mcp.ParseCallToolResult(&raw)
 	if err != nil || !r.NeedsInput() {
 		return nil
