@@ -176,7 +176,7 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	}
 	calls.Wait()
 	p.locked(func() {
-		if wait == 0 && len(now) > 0 { // for what came meanwhile
+		if wait == 0 && len(now) > 0 && len(p.pending) > 0 { // what came meanwhile
 			kick(p.kick)
 		}
 	})

@@ -124,7 +124,8 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 	}
 	if old { // so that the old key can go some day; if it is replaced meanwhile, or this fails, the next look sees that
 		if again, err := w.install.Seal(team, is); err == nil {
-			at.sealed, _ = again, w.install.Store.Reinstall(ctx, team, sealed, again)
+			at.sealed = again
+			_ = w.install.Store.Reinstall(ctx, team, sealed, again)
 		}
 	}
 	if at.Adapter != nil && at.BotToken == is.Token || w.running.Err() != nil {
