@@ -51,6 +51,15 @@ func (c *client) listen(id, last string) *reader {
 	return c.stream(chatEvents, id, last, "")
 }
 
+// begins is Ana, who begins a chat by saying words, and listens to it.
+func (c *client) begins(words string) (ana *client, id string, r *reader) {
+	c.t.Helper()
+	ana = c.as("Ana")
+	id = ana.chat()
+	ana.say(id, words)
+	return ana, id, ana.listen(id, "")
+}
+
 // follow listens to the inbox.
 func (c *client) follow() *reader {
 	c.t.Helper()
@@ -246,10 +255,7 @@ func TestStreamResumesAnywhere(t *testing.T) {
 // What does not change is not told again; that words no longer wait is.
 func TestStreamTellsWhatChanged(t *testing.T) {
 	_, _, c := serve(t, nil)
-	ana := c.as("Ana")
-	id := ana.chat()
-	ana.say(id, "hello")
-	r := ana.listen(id, "")
+	ana, id, r := c.begins("hello")
 	r.until("message")
 	first := ana.look(id).Messages[1].ID
 	ana.say(id, "write hello")
@@ -274,10 +280,7 @@ func TestStreamTellsWhatChanged(t *testing.T) {
 // After a failover the log may be a shorter one, which is told from its beginning.
 func TestAStreamFollowsAnotherHistory(t *testing.T) {
 	b, _, c := serve(t, nil)
-	ana := c.as("Ana")
-	id := ana.chat()
-	ana.say(id, "write hello")
-	r := ana.listen(id, "")
+	_, id, r := c.begins("write hello")
 	r.until("approval_required")
 	b.mu.Lock()
 	b.logs[webChat(id)] = nil
@@ -441,10 +444,7 @@ func TestTheHeadOfAStream(t *testing.T) {
 
 func TestHeartbeat(t *testing.T) {
 	_, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
-	ana := c.as("Ana")
-	id := ana.chat()
-	ana.say(id, "hello")
-	r := ana.listen(id, "")
+	_, _, r := c.begins("hello")
 	r.until("message")
 	for r.beats == 0 {
 		if !r.lines.Scan() {
@@ -474,10 +474,7 @@ func TestAStreamThatCannotGoOnEnds(t *testing.T) {
 				c.Heartbeat = time.Millisecond
 			}
 		})
-		ana := c.as("Ana")
-		id := ana.chat()
-		ana.say(id, "hello")
-		r := ana.listen(id, "")
+		ana, id, r := c.begins("hello")
 		r.until("message")
 		b.mu.Lock()
 		happens(b, webChat(id), ana)
@@ -501,10 +498,7 @@ func TestAStreamThatCannotGoOnEnds(t *testing.T) {
 // A lost signal costs at most a heartbeat.
 func TestHeartbeatLooksForWhatASignalLost(t *testing.T) {
 	b, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
-	ana := c.as("Ana")
-	id := ana.chat()
-	ana.say(id, "hello")
-	r := ana.listen(id, "")
+	ana, id, r := c.begins("hello")
 	r.until("message")
 	b.mu.Lock()
 	b.watch = map[chat.ID][]chan struct{}{}
@@ -567,10 +561,7 @@ func TestRunEndsEveryStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(s.Handler())
-	ana := (&client{t: t, url: srv.URL}).as("Ana")
-	id := ana.chat()
-	ana.say(id, "hello")
-	r := ana.listen(id, "")
+	ana, id, r := (&client{t: t, url: srv.URL}).begins("hello")
 	r.until("message")
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error)
