@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack/spec"
 )
 
 // values are the members of a request: of a form, or of a JSON object with what is not a string as JSON text.
@@ -126,6 +128,11 @@ func (s *Server) serve(w http.ResponseWriter, call Call, run func() (map[string]
 		answer = bad.body()
 	} else {
 		answer["ok"] = true
+	}
+	if s.opt.Undescribed != nil && bad == nil && call.Method != "upload" {
+		for _, fault := range spec.Faults(call.Method, call.Values) {
+			s.opt.Undescribed(fault)
+		}
 	}
 	s.record(call) // before the answer: who has it finds the call in the journal
 	respond(w, call.Status, answer)

@@ -4,22 +4,16 @@
 package spec
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"github.com/nodhq/nod/tests/standins/described"
 )
 
 //go:embed discord-openapi.json.gz
@@ -27,54 +21,37 @@ var packed []byte
 
 // Discord is Discord's own description. It is read once.
 var Discord = sync.OnceValues(func() (*Spec, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	doc, err := described.Unpack(packed)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
+	if err := amend(doc); err != nil {
 		return nil, err
 	}
-	s, err := New(text)
-	if err != nil {
-		return nil, err
-	}
-	return s, s.amend()
+	return New(doc)
 })
 
 // Spec is a description of an API. It is safe for concurrent use.
 type Spec struct {
-	doc   map[string]any
-	paths map[string]any
-
-	mu       sync.Mutex
-	compiler *jsonschema.Compiler
-	schemas  map[string]*jsonschema.Schema // by where they stand
+	doc     map[string]any
+	schemas *described.Schemas
 }
 
-// New reads a description.
-func New(text []byte) (*Spec, error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	s := &Spec{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
-	s.compiler.AssertFormat()
-	s.doc, _ = v.(map[string]any)
-	if s.paths = object(s.doc, "paths"); s.paths == nil {
+// New takes a description, which stays as it is.
+func New(doc map[string]any) (*Spec, error) {
+	if object(doc, "paths") == nil {
 		return nil, errors.New("the description has no paths")
 	}
-	return s, s.compiler.AddResource(base, s.doc)
+	schemas, err := described.New(doc)
+	return &Spec{doc: doc, schemas: schemas}, err
 }
-
-const base = "discord.json"
 
 // amend corrects the description where Discord's documentation says otherwise:
 //   - the codes of the errors in an invalid form are words (https://docs.discord.com/developers/reference#error-messages);
 //   - a 429 has a code for some limits only (https://docs.discord.com/developers/topics/rate-limits#exceeding-a-rate-limit);
 //   - what a message refers to may be forwarded, too (https://docs.discord.com/developers/resources/message#message-reference-types).
-func (s *Spec) amend() error {
-	schemas := object(s.doc, "components", "schemas")
+func amend(doc map[string]any) error {
+	schemas := object(doc, "components", "schemas")
 	form, limited, refers := object(schemas, "InnerErrors", "properties", "_errors"), object(schemas, "RatelimitedResponse"), object(schemas, "MessageReferenceType")
 	all, _ := limited["allOf"].([]any)
 	if form == nil || refers == nil || len(all) == 0 {
@@ -140,7 +117,7 @@ func (s *Spec) operation(method, path string) (string, map[string]any) {
 	best, found := -1, ""
 	var op map[string]any
 	parts := strings.Split(path, "/")
-	for template, item := range s.paths {
+	for template, item := range object(s.doc, "paths") {
 		want := strings.Split(template, "/")
 		literal := 0
 		fits := len(want) == len(parts)
@@ -162,57 +139,11 @@ func (s *Spec) operation(method, path string) (string, map[string]any) {
 
 // visit compares a value with the schema that stands at a place.
 func (s *Spec) visit(where string, at []string, text []byte) []string {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	v, err := described.JSON(text)
 	if err != nil {
 		return []string{where + ": no JSON"}
 	}
-	schema, err := s.schema(at)
-	if err == nil {
-		err = schema.Validate(v)
-	}
-	var wrong *jsonschema.ValidationError
-	if !errors.As(err, &wrong) {
-		if err != nil {
-			return []string{where + ": " + err.Error()}
-		}
-		return nil
-	}
-	var out []string
-	for _, reason := range reasons(wrong) {
-		out = append(out, where+": "+reason)
-	}
-	return out
-}
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1")
-
-func (s *Spec) schema(at []string) (*jsonschema.Schema, error) {
-	where := base + "#"
-	for _, part := range at {
-		where += "/" + url.PathEscape(escape.Replace(part))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.schemas[where]; known != nil {
-		return known, nil
-	}
-	schema, err := s.compiler.Compile(where)
-	s.schemas[where] = schema
-	return schema, err
-}
-
-var english = message.NewPrinter(language.English)
-
-// reasons are the innermost causes, without the values.
-func reasons(e *jsonschema.ValidationError) []string {
-	if len(e.Causes) == 0 {
-		return []string{strings.Join(e.InstanceLocation, "/") + ": " + e.ErrorKind.LocalizedString(english)}
-	}
-	var out []string
-	for _, cause := range e.Causes {
-		out = append(out, reasons(cause)...)
-	}
-	return out
+	return s.schemas.Faults(where, at, v)
 }
 
 // object is what stands at a path; nil where there is none.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/tests/standins/described"
 	"github.com/nodhq/nod/tests/standins/fakediscord/spec"
 )
 
@@ -16,7 +17,11 @@ const small = `{"openapi":"3.1.0","paths":{
   "schemas":{"Thing":{"type":"object","properties":{"n":{"type":"integer"},"at":{"type":"string","format":"date-time"}},"required":["n"]}}}}`
 
 func TestFaults(t *testing.T) {
-	s, err := spec.New([]byte(small))
+	doc, err := described.JSON([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := spec.New(doc.(map[string]any))
 	if err != nil {
 		t.Fatal(err)
 	}
