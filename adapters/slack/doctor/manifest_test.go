@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack/spec"
 )
 
 var updateManifest = flag.Bool("update-manifest", false, "write the manifest's golden files anew")
@@ -58,6 +61,9 @@ func TestManifestGolden(t *testing.T) {
 		}
 		if d := cmp.Diff(string(want), string(got)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		if faults := spec.Faults("apps.manifest.validate", url.Values{"manifest": {string(got)}}); len(faults) > 0 {
+			t.Errorf("%s, which Slack's own clients would not send: %q", name, faults)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func Faults(method string, values url.Values) []string {
 // typed is a form's value as the clients have it before they make a form of it.
 func typed(name, text string) any {
 	switch name {
-	case "blocks", "attachments", "files", "message", "metadata", "prompts", "view", "limit", "length":
+	case "blocks", "attachments", "files", "manifest", "message", "metadata", "prompts", "view", "limit", "length":
 		if v, err := described.JSON([]byte(text)); err == nil {
 			return v
 		}
