@@ -229,8 +229,8 @@ func (c *Config) checkPath(r *File, field, path string) {
 	switch {
 	case !filepath.IsAbs(path):
 		r.Add(field, "want a whole path, such as /srv/data")
-	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), confine.Within(c.File, path):
-		r.Add(field, "would open data_dir or this configuration, which no server may reach; name something else, or only a part")
+	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), confine.Within(c.File, path), confine.Within(c.Audit.SignWith, path):
+		r.Add(field, "would open data_dir, this configuration or the audit's key, which no server may reach; name something else, or only a part")
 	}
 }
 

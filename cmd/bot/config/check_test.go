@@ -17,6 +17,9 @@ func TestWhatIsRefused(t *testing.T) {
 	list := func(key string) string { return "reputation: {file: /etc/list, public_key: '" + key + "'}" }
 	for _, tt := range []struct{ text, said string }{
 		{"audit: {keep: park}", ""},
+		{"audit: {key: '~ana/audit.key'}", "audit.key: ~ is HOME"},
+		{"audit: {key: '/srv/keys/audit.key'}\n" + server("command: [x], paths: [{path: /srv/keys, read_only: true}]"), "mcp.servers.a.paths[0]: would open data_dir, this configuration or the audit's key"},
+		{"audit: {key: '/srv/keys/audit.key'}\n" + server("command: [x], paths: [/srv/data]"), ""},
 		{"audit: {keep: 24h}", ""},
 		{"audit: {keep: 23h}", "audit.keep: want at least 24h, or park"},
 		{"listen: 'localhost:-1'", "listen: the port must be a number"},
@@ -123,7 +126,7 @@ func TestTheFileIsClosedToServers(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, said := range map[string]string{file: "would open data_dir or this configuration", file + "/..": "would open", "/srv": ""} {
+	for path, said := range map[string]string{file: "would open data_dir, this configuration or", file + "/..": "would open", "/srv": ""} {
 		_, err := ParseAt(file, []byte("mcp: {servers: {a: {command: [x], paths: ['"+path+"']}}}"), env())
 		wants(t, path, err, said)
 	}

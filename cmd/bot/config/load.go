@@ -212,7 +212,7 @@ func Misspelt(names []string) (out []string) {
 	return out
 }
 
-// normalize drops empty keys, which must never match, finds the home directory, and puts commands and their arguments together.
+// normalize drops empty keys, which must never match, finds files from wherever they are named, and puts commands and their arguments together.
 func (c *Config) normalize(r *File) {
 	c.peopleAmongKeys(r)
 	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
@@ -221,7 +221,7 @@ func (c *Config) normalize(r *File) {
 	}
 	home, _ := r.env("HOME")
 	at := func(path string) string {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+		if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && home != "" {
 			return filepath.Join(home, rest)
 		}
 		return path
@@ -239,13 +239,12 @@ func (c *Config) normalize(r *File) {
 		}
 		c.MCP.Servers[name] = s
 	}
-	if c.DataDir == "~" {
-		c.DataDir = "~/"
-	}
-	c.DataDir = at(c.DataDir)
-	r.refuse(strings.HasPrefix(c.DataDir, "~/"), "data_dir", "~ needs HOME to be set; name the directory in full")
-	if c.DataDir != "" {
-		c.DataDir, _ = filepath.Abs(c.DataDir) // what servers may reach is compared with it
+	for field, path := range sorted(map[string]*string{"data_dir": &c.DataDir, "audit.key": &c.Audit.SignWith, "reputation.file": &c.Reputation.File}) {
+		*path = at(*path)
+		r.refuse(strings.HasPrefix(*path, "~"), field, "~ is HOME, where that is set; name the whole path")
+		if *path != "" {
+			*path, _ = filepath.Abs(*path) // what servers may reach is compared with it
+		}
 	}
 }
 

@@ -221,6 +221,18 @@ func TestDataDirFromHere(t *testing.T) {
 	}
 }
 
+// The audit's key is one file, wherever a command is started from: another directory would make another key, and nothing would verify.
+func TestFilesBelowHome(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, _ := os.Getwd()
+	for path, want := range map[string]string{"~/audit.key": "/home/ana/audit.key", "keys/audit.key": here + "/keys/audit.key", "/etc/nod/key": "/etc/nod/key", "": ""} {
+		c := mustParse(t, "audit: {key: '"+path+"'}\nreputation: {file: '~/list', public_key: 6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=}", env("HOME", "/home/ana"))
+		if c.Audit.SignWith != want || c.Reputation.File != "/home/ana/list" {
+			t.Errorf("%q: %q, %q", path, c.Audit.SignWith, c.Reputation.File)
+		}
+	}
+}
+
 // TestProblems has one file per kind of mistake in testdata/bad; the golden text beside it is all that is said.
 // R20/words
 func TestProblems(t *testing.T) {

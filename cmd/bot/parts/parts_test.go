@@ -93,12 +93,12 @@ func TestGuard(t *testing.T) {
 
 // What becomes of an entry.
 func TestServerOf(t *testing.T) {
-	c, err := config.Parse("nod.yaml", []byte("data_dir: /var/lib/nod\nmcp: {servers: {a: {command: x, args: [y], paths: [/srv/a, {path: /srv/b, read_only: true}], user: '7:8', type: stdio}, b: {command: [x], confine: false}}}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("data_dir: /var/lib/nod\naudit: {key: /usr/etc/audit.key}\nmcp: {servers: {a: {command: x, args: [y], paths: [/srv/a, {path: /srv/b, read_only: true}], user: '7:8', type: stdio}, b: {command: [x], confine: false}}}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, b := Server(c, "a"), Server(c, "b")
-	if a.Home != "/var/lib/nod/servers/a" || fmt.Sprint(a.Command, a.Bounds.Write, a.Bounds.Read, a.Bounds.Keep) != "[x y] [/srv/a] [/srv/b] [/var/lib/nod]" ||
+	if a.Home != "/var/lib/nod/servers/a" || fmt.Sprint(a.Command, a.Bounds.Write, a.Bounds.Read, a.Bounds.Keep) != "[x y] [/srv/a] [/srv/b] [/var/lib/nod /usr/etc/audit.key]" ||
 		a.User == nil || *a.User != (child.User{UID: 7, GID: 8}) || a.Transport != "stdio" {
 		t.Errorf("%+v %+v %+v", a, a.Bounds, a.User)
 	}

@@ -52,7 +52,7 @@ func Server(c config.Config, name string) mcp.Server {
 
 // ownFiles are the files that no server may have.
 func ownFiles(c config.Config) []string {
-	return slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" })
+	return slices.DeleteFunc([]string{c.DataDir, c.File, c.Audit.SignWith}, func(path string) bool { return path == "" })
 }
 
 // openPorts are the ports behind which a program could decide without knowing a secret: the page that wants no key, and a Redis that wants no
