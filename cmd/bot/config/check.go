@@ -340,9 +340,9 @@ func (c Config) Warnings() []string {
 		out = append(out, NobodyIsAdmin)
 	}
 	for _, u := range c.people() {
-		switch {
-		case impossible(u):
-			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
+		switch why := impossible(u); {
+		case why != "":
+			out = append(out, fmt.Sprintf("%s is nobody: %s", u, why))
 		case u.Platform == "slack" && !c.Slack.Enabled(), u.Platform == "discord" && !c.Discord.Enabled():
 			out = append(out, fmt.Sprintf("%s is nobody here: %s is not configured", u, u.Platform))
 		}

@@ -129,9 +129,3 @@ func groupProblem(u chat.User) error {
 	}
 	return nil
 }
-
-// impossible reports whether somebody of Discord cannot be: everything there has a number for a name, and who is written otherwise
-// would be silently left out. In direct messages there is no server.
-func impossible(u chat.User) bool {
-	return u.Platform == "discord" && (!snowflake.MatchString(strings.TrimPrefix(u.Key, chat.GroupPrefix)) || u.Workspace != "" && !snowflake.MatchString(u.Workspace))
-}

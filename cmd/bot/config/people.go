@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -135,4 +137,18 @@ func (c *Config) checkEnough(r *File, field string, d permission.Rights) {
 	case n < *d.MinApprovals:
 		r.Add(field+".min_approvals", "nothing could ever be allowed: %d people must allow, and only %d could; widen approvers, or name admins", *d.MinApprovals, n)
 	}
+}
+
+var slackPerson = regexp.MustCompile(`^[TE][A-Z0-9]*:[UW][A-Z0-9]*$`) // https://docs.slack.dev/reference/objects/user-object
+
+// impossible says why somebody cannot be: people of Slack and Discord have IDs for names, and who is written otherwise would be silently left
+// out. In Discord's direct messages there is no server.
+func impossible(u chat.User) string {
+	switch {
+	case u.Platform == "slack" && !u.IsGroup() && !slackPerson.MatchString(u.Workspace+":"+u.Key):
+		return "Slack's IDs are as in slack:T0123ABC456:U0123ABC456 (workspace and person)"
+	case u.Platform == "discord" && (!snowflake.MatchString(strings.TrimPrefix(u.Key, chat.GroupPrefix)) || u.Workspace != "" && !snowflake.MatchString(u.Workspace)):
+		return "Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)"
+	}
+	return ""
 }
