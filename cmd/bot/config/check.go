@@ -39,8 +39,8 @@ var (
 
 // check looks at values and at what fields say together.
 func (c *Config) check(r *File) {
-	c.checkListen(r)
 	c.checkWeb(r)
+	c.checkListen(r)
 	r.refuse(c.DataDir == "", "data_dir", "is empty; the embedded state and the demo's files need a directory")
 	r.checkURL("redis.url", c.Redis.URL, "redis://", "rediss://", "unix://")
 	r.checkURL("model.base_url", c.Model.BaseURL, "http://", "https://")

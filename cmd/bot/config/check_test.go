@@ -81,6 +81,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{host + ", enabled: false}", ""},
 		{two + "discord: {token: t}", ""},
 		{door("issuer: 'https://login.example.org', scopes: [groups], groups: [my team]") + "\n", ""},
+		{"web: {session_keys: ['', short]}", "web.session_keys[1]: this key could be guessed"},
+		{"web: {session_keys: ['${NOD_UNSET}', {name: ana, key: '${NOD_UNSET}'}]}", "web.session_keys[1]: the key is empty"},
+		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ben, key: a-key-of-16-bytes}]}", "web.session_keys[1]: this key stands above"},
+		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ana, key: a-key-of-16-bytes}, b-key-of-16-bytes, b-key-of-16-bytes]}", ""},
 		{strings.Replace(door("issuer: 'https://login.example.org'"), "{", "{session_keys: [{name: ana, key: a-key-of-16-bytes}], ", 1), ""},
 		{"slack: {bot_token: xoxb-1, app_token: xapp-1}\n" + door("issuer: slack, groups_claim: teams"), "web.oidc: claim, groups_claim"},
 		{door("issuer: 'https://[::1'"), "web.oidc.issuer: want an address that begins with https://"},
@@ -105,6 +109,8 @@ func TestWhatIsRefused(t *testing.T) {
 // wants compares an error with the problems that it should have, as far as they are written.
 func wants(t *testing.T, text string, err error, said string) {
 	t.Helper()
+	_, err = Parse("nod.yaml", []byte("web: {session_keys: [{name: ana, key: a-key-of-16-bytes}]}"), env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"))
+	wants(t, "a key of an admin and of ana", err, "web.session_keys[0]: this key stands above")
 	if err == nil || said == "" {
 		if err != nil || said != "" {
 			t.Errorf("%s\nsays %v, want %q", text, err, said)

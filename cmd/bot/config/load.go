@@ -212,10 +212,9 @@ func Misspelt(names []string) (out []string) {
 	return out
 }
 
-// normalize drops empty keys, which must never match, finds files from wherever they are named, and puts commands and their arguments together.
+// normalize finds files from wherever they are named, and puts commands and their arguments together.
 func (c *Config) normalize(r *File) {
 	c.peopleAmongKeys(r)
-	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
 	for i := range c.Web.OIDC {
 		c.Web.OIDC[i].Page = cmp.Or(c.Web.OIDC[i].Page, c.Web.OIDC[0].Page)
 	}

@@ -384,7 +384,7 @@ discord: {token: s3cret}
 
 // Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, YAML, slog.
 func TestNothingPrintsASecret(t *testing.T) {
-	c := mustParse(t, secretive, env("ARG", "s3cret-key=1", "NOD_OIDC_CLIENT_SECRET", "s3cret-of-the-client", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
+	c := mustParse(t, secretive, env("ARG", "s3cret-key=1", "NOD_OIDC_CLIENT_SECRET", "s3cret-of-the-client", "ADMIN_SESSION_KEYS", "s3cret-of-18-bytes,s3cret-of-17-bytes"))
 	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cret-key=1b" {
 		t.Fatalf("argument is %q", a)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -17,6 +18,8 @@ var personName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._@-]{0,38}[A-Za-z0
 // with nod_.
 func keyProblem(k Secret) string {
 	switch key := k.Reveal(); {
+	case key == "":
+		return "the key is empty; is its variable set?"
 	case len(key) < 16:
 		return "this key could be guessed: want at least 16 bytes, such as openssl rand -hex 32 prints"
 	case strings.HasPrefix(key, "nod_"):
@@ -27,7 +30,9 @@ func keyProblem(k Secret) string {
 
 // checkWeb looks at the keys of the web chat, at the names that it is reached under, and at whether people can be told apart there.
 func (c *Config) checkWeb(r *File) {
+	whose := map[Secret]string{Mask: Mask} // what Write printed is a configuration, too
 	for _, k := range c.AdminSessionKeys {
+		whose[k] = "admin" // which is nobody's name
 		if wrong := keyProblem(k); wrong != "" {
 			r.found = append(r.found, Problem{File: "ADMIN_SESSION_KEYS", Say: wrong}) // which one cannot be said without quoting it
 			break
@@ -35,8 +40,14 @@ func (c *Config) checkWeb(r *File) {
 	}
 	names := map[string]string{}
 	for i, k := range c.Web.SessionKeys {
+		if k == (SessionKey{}) {
+			continue
+		}
 		field, wrong := fmt.Sprintf("web.session_keys[%d]", i), keyProblem(k.Key)
-		r.refuse(wrong != "" && k.Key != Mask && !r.Has(field), field, "%s", wrong) // what Write printed is a configuration, too
+		of, taken := whose[k.Key]
+		r.refuse(wrong != "" && of != Mask && !r.Has(field), field, "%s", wrong)
+		r.refuse(taken && of != k.Name && of != Mask && !r.Has(field), field, "this key stands above, or in ADMIN_SESSION_KEYS, as somebody else's")
+		whose[k.Key] = cmp.Or(of, k.Name)
 		plain := strings.ToLower(k.Name)
 		switch other, twice := names[plain]; {
 		case k.Name == "" && len(c.Web.OIDC) > 0:
@@ -52,6 +63,7 @@ func (c *Config) checkWeb(r *File) {
 			names[plain] = k.Name
 		}
 	}
+	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} }) // which must never match
 	for i, h := range c.Web.Hosts {
 		field := fmt.Sprintf("web.hosts[%d]", i)
 		r.refuse(!hostName.MatchString(strings.ToLower(h)) && net.ParseIP(h) == nil && !r.Has(field), field,
@@ -139,9 +151,9 @@ func (c *Config) webWarnings() (out []string) {
 		return nil
 	}
 	field := c.needsPeople()
-	for i, k := range c.Web.SessionKeys {
+	for _, k := range c.Web.SessionKeys {
 		if field != "" && k.Name == "" {
-			return append(out, fmt.Sprintf("web.session_keys[%d] names nobody: whoever signs in with it counts as one and the same person for %s", i, field))
+			return append(out, "web.session_keys: a key names nobody: whoever signs in with it counts as one and the same person for "+field)
 		}
 	}
 	if field != "" && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 {
