@@ -32,7 +32,7 @@ const (
 )
 
 var (
-	serverName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	serverName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$`)
 	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
@@ -43,6 +43,8 @@ func (c *Config) check(r *File) {
 	c.checkListen(r)
 	r.refuse(c.DataDir == "", "data_dir", "is empty; the embedded state and the demo's files need a directory")
 	r.checkURL("redis.url", c.Redis.URL, "redis://", "rediss://", "unix://")
+	r.refuse(strings.HasPrefix(c.Redis.Durability.String(), "replicas") && c.Redis.URL.IsZero() && !r.Has("redis"), "redis.durability",
+		"%s is what Redis promises, and there is none: set redis.url (REDIS_URL)", c.Redis.Durability)
 	r.checkURL("model.base_url", c.Model.BaseURL, "http://", "https://")
 	r.refuse(!c.Model.BaseURL.IsZero() && c.Model.Name == "", "model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
 	r.refuse(c.Model.MaxSteps < 1 || c.Model.MaxSteps > mostSteps, "model.max_steps", "want 1 to %d", mostSteps)

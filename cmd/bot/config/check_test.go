@@ -31,11 +31,15 @@ func TestWhatIsRefused(t *testing.T) {
 		{"redis: {url: 'REDIS://db'}", ""},
 		{"redis: {url: 'redis://[::1'}", "redis.url: want a whole URL"}, // no password is to blame
 		{"redis: {url: 'http://nod:s3cret/#?x@db:1'}", "redis.url: want a whole URL"},
+		{"redis: {durability: replicas=1}", "redis.durability: replicas=1 is what Redis promises"},
+		{"redis: {durability: local}", ""},
+		{"redis: {durability: fsync}", ""}, // which the embedded state does
 		{"redis: {durability: '2'}", "redis.durability: want local, fsync or replicas=N"},
 		{list("6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw="), ""},
 		{list("6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=s3cret"), "reputation.public_key: want the Ed25519 public key"},
 		{list("czNjcmV0"), "reputation.public_key: want the Ed25519 public key"},
 
+		{"mcp: {servers: {'..': {command: [x]}}}", "mcp.servers...: want a name"},
 		{server("command: [x, y], type: http"), "mcp.servers.a.type: stdio goes with a command"},
 		{server("command: [x], type: sse"), "mcp.servers.a.type: stdio goes with a command"},
 		{server("command: [x], type: stdio"), ""},
@@ -60,6 +64,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{"admins: ['slack::&S1']", "admins[0]: a user group of Slack is written"},
 		{"admins: ['web::&']", "admins[0]: "},
 		{"approvals: {min_approvals: 0}", "approvals.min_approvals: want a number of people from 1 to 20"},
+		{"approvals: {timeout: 5m, escalate: {after: 5m, to: ['slack:T1:U1']}}\npermissions: {channels: [{in: web, servers: {workbench: {timeout: 1h}}}]}", ""},
+		{"approvals: {timeout: 5m, escalate: {after: 1h, to: ['slack:T1:U1']}}\npermissions: {channels: [{in: web, timeout: 1h}]}", "approvals.escalate.after: never comes: after 1h"},
+		{"approvals: {timeout: 30ms}\npermissions: {servers: {workbench: {timeout: 999ms, tools: {x: {timeout: 1ms}}}}}",
+			"approvals.timeout: want at least 1s, or park for no end\npermissions.servers.workbench.timeout: want at least 1s\npermissions.servers.workbench.tools.x.timeout: want at least 1s"},
 		{"approvals: {timeout: 30m, escalate: {after: 10m, to: ['slack:T1:U1']}}", ""},
 		{"approvals: {timeout: park, escalate: {after: 10m, to: ['slack:T1:U1']}}", ""},
 
@@ -73,6 +81,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{"discord: {token: t, members: ['discord:1:&5'], visitors: false}", ""},
 		{"discord: {token: t, visitors: false}", "discord.visitors: says who may not talk only where"},
 
+		{"web: {session_keys: ['', short]}", "web.session_keys[1]: this key could be guessed"},
+		{"web: {session_keys: ['${NOD_UNSET}', {name: ana, key: '${NOD_UNSET}'}]}", "web.session_keys[1]: the key is empty"},
+		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ben, key: a-key-of-16-bytes}]}", "web.session_keys[1]: this key stands above"},
+		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ana, key: a-key-of-16-bytes}, b-key-of-16-bytes, b-key-of-16-bytes]}", ""},
 		{"web: {session_keys: [{nam: eve, key: short}]}", "web.session_keys[0].nam: there is no such field"},
 		{"web: {session_keys: [{name: nod, key: a-key-of-16-bytes}]}", "web.session_keys[0].name: this name is the bot's own"},
 		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ana, key: a-key-of-17--bytes}], hosts: ['::1']}", ""},
@@ -81,10 +93,6 @@ func TestWhatIsRefused(t *testing.T) {
 		{host + ", enabled: false}", ""},
 		{two + "discord: {token: t}", ""},
 		{door("issuer: 'https://login.example.org', scopes: [groups], groups: [my team]") + "\n", ""},
-		{"web: {session_keys: ['', short]}", "web.session_keys[1]: this key could be guessed"},
-		{"web: {session_keys: ['${NOD_UNSET}', {name: ana, key: '${NOD_UNSET}'}]}", "web.session_keys[1]: the key is empty"},
-		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ben, key: a-key-of-16-bytes}]}", "web.session_keys[1]: this key stands above"},
-		{"web: {session_keys: [{name: ana, key: a-key-of-16-bytes}, {name: ana, key: a-key-of-16-bytes}, b-key-of-16-bytes, b-key-of-16-bytes]}", ""},
 		{strings.Replace(door("issuer: 'https://login.example.org'"), "{", "{session_keys: [{name: ana, key: a-key-of-16-bytes}], ", 1), ""},
 		{"slack: {bot_token: xoxb-1, app_token: xapp-1}\n" + door("issuer: slack, groups_claim: teams"), "web.oidc: claim, groups_claim"},
 		{door("issuer: 'https://[::1'"), "web.oidc.issuer: want an address that begins with https://"},
@@ -101,6 +109,8 @@ func TestWhatIsRefused(t *testing.T) {
 	// What the environment says wrongly hides nothing of what the file does, and what stands in no file is called by its variable.
 	_, err := Parse("nod.yaml", []byte("slack: {bots: [x]}\ndiscord: {visitors: false}"), env("ADMIN_SESSION_KEYS", "short", "NOD_OIDC_CLIENT_SECRET", "'s3cret'"))
 	wants(t, "both", err, "slack.bots[0]: \ndiscord.visitors: \nNOD_OIDC_CLIENT_SECRET: NOD_OIDC_CLIENT_SECRET: stands in quotation marks\nADMIN_SESSION_KEYS: this key")
+	_, err = Parse("nod.yaml", []byte("web: {session_keys: [{name: ana, key: a-key-of-16-bytes}]}"), env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"))
+	wants(t, "a key of an admin and of ana", err, "web.session_keys[0]: this key stands above")
 	if _, err := Parse("nod.yaml", []byte(two), env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes,a-key-of-17--bytes")); err != nil {
 		t.Error(err)
 	}
@@ -109,8 +119,6 @@ func TestWhatIsRefused(t *testing.T) {
 // wants compares an error with the problems that it should have, as far as they are written.
 func wants(t *testing.T, text string, err error, said string) {
 	t.Helper()
-	_, err = Parse("nod.yaml", []byte("web: {session_keys: [{name: ana, key: a-key-of-16-bytes}]}"), env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"))
-	wants(t, "a key of an admin and of ana", err, "web.session_keys[0]: this key stands above")
 	if err == nil || said == "" {
 		if err != nil || said != "" {
 			t.Errorf("%s\nsays %v, want %q", text, err, said)

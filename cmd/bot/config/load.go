@@ -72,10 +72,10 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	} else {
 		r.document(data, reflect.ValueOf(&c).Elem())
 	}
-	c.Notes = r.notes
 	r.environment(&c)
 	c.normalize(r)
 	c.check(r)
+	c.Notes = r.notes
 	return c, r.Err()
 }
 

@@ -359,6 +359,18 @@ func TestWarnings(t *testing.T) {
 	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], ":7: mcp.servers.a.env.TOKEN: is these very letters: a variable is written ${NAME}") {
 		t.Errorf("a variable as shells have it: %q", w)
 	}
+	for text, want := range map[string]string{
+		"approvals: {escalate: {after: 1m, to: ['web::admin-1']}}":                                                                                       "x:1: approvals.escalate.after: never comes: after 60s",
+		"approvals: {escalate: {after: 59s, to: ['web::admin-1']}}":                                                                                      "",
+		"approvals: {escalate: {after: 1h, to: ['web::admin-1']}}\npermissions: {servers: {workbench: {tools: {x: {timeout: park}, y: {timeout: 1s}}}}}": "",
+		"discord: {token: t}\napprovals: {escalate: {after: 10m, to: ['web::admin-1']}}":                                                                 "",
+		"discord: {token: t}\napprovals: {escalate: {after: 30m, to: ['web::admin-1']}}":                                                                 "x:2: approvals.escalate.after: never comes: after 30m",
+	} {
+		c, err := Parse("x", []byte(text), env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"))
+		if w := strings.Join(c.Warnings(), "\n"); err != nil || (w == "") != (want == "") || !strings.HasPrefix(w, want) {
+			t.Errorf("%s\nsays %q (%v), want %q", text, w, err, want)
+		}
+	}
 	if _, err := Parse("x", []byte("sampling: true"), env()); err == nil {
 		t.Error("it is taken where it never was one")
 	}
@@ -452,7 +464,7 @@ func TestSecretsHaveASecretType(t *testing.T) {
 // R8
 func TestPrintThenCheck(t *testing.T) {
 	files, _ := filepath.Glob("../../../deploy/*.yaml")
-	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: 1500ms}\nredis: {durability: replicas=2}\nlease: 90m",
+	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: 1500ms}\nredis: {url: 'redis://db', durability: replicas=2}\nlease: 90m",
 		"mcp: {servers: {a.b: {command: [x], user: '0:0', dir: /srv/x, type: stdio, paths: [/srv/a, {path: /srv/b, read_only: true}]}}}\nworkbench: false\npermissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
 	for _, f := range files {
 		if filepath.Base(f) == "nod.yaml" {

@@ -18,26 +18,27 @@ type decidersAt struct {
 	field   string
 	own     permission.Rights // what stands in this place
 	all     permission.Rights // that, and what the places around it say
-	differs bool              // from what the places around it say
-	onPage  bool              // it counts for chats of the page
+	timeout *Timeout
+	differs bool // from what the places around it say
+	onPage  bool // it counts for chats of the page
 }
 
 // deciders are all places that may say who decides: approvals, then each server's entry with those of its tools.
 func (c *Config) deciders() []decidersAt {
 	a := &c.Approvals
 	general := permission.Rights{Approvers: &a.Approvers, MinApprovals: &a.MinApprovals, RequesterMayApprove: &a.RequesterMayApprove}
-	out, onPage := []decidersAt{{"approvals", general, general, true, true}}, true
-	below := func(field string, own, around permission.Rights) permission.Rights {
+	out, onPage := []decidersAt{{"approvals", general, general, a.Timeout, true, true}}, true
+	below := func(field string, own, around permission.Rights, timeout *Timeout) permission.Rights {
 		all := over(own, around)
-		out = append(out, decidersAt{field, own, all, !reflect.DeepEqual(all, around), onPage})
+		out = append(out, decidersAt{field, own, all, timeout, !reflect.DeepEqual(all, around), onPage})
 		return all
 	}
 	servers := func(part string, of, elsewhere map[string]ServerPolicy, around permission.Rights) {
 		for name, s := range sorted(of) {
 			field, there := join(part+".servers", name), elsewhere[name]
-			all := below(field, s.Rights, over(there.Rights, around))
+			all := below(field, s.Rights, over(there.Rights, around), s.Timeout)
 			for tool, t := range sorted(s.Tools) {
-				below(join(field+".tools", tool), t.Rights, over(there.Tools[tool].Rights, all))
+				below(join(field+".tools", tool), t.Rights, over(there.Tools[tool].Rights, all), t.Timeout)
 			}
 		}
 	}
@@ -45,12 +46,12 @@ func (c *Config) deciders() []decidersAt {
 	for i, l := range c.Permissions.Channels {
 		part := fmt.Sprintf("permissions.channels[%d]", i)
 		onPage = slices.ContainsFunc(l.In, func(at permission.Place) bool { return at.Platform == "web" })
-		servers(part, l.Servers, c.Permissions.Servers, below(part, l.Rights, general))
+		servers(part, l.Servers, c.Permissions.Servers, below(part, l.Rights, general, l.Timeout))
 	}
 	onPage = false // nobody has applied it yet
 	for name, t := range sorted(c.Permissions.Templates) {
 		part := join("permissions.templates", name)
-		servers(part, t.Servers, c.Permissions.Servers, below(part, t.Rights, general))
+		servers(part, t.Servers, c.Permissions.Servers, below(part, t.Rights, general, t.Timeout))
 	}
 	return out
 }
@@ -95,15 +96,27 @@ func (c *Config) checkDeciders(r *File) {
 	r.refuse(e.After != 0 && e.After < time.Second, "approvals.escalate.after", "want a second or more, such as 10m")
 	r.refuse(e.After > 0 && len(e.To) == 0, "approvals.escalate.to", "to whom? List people or groups, as in [\"slack:T1:&S1\"]")
 	r.refuse(e.After == 0 && len(e.To) > 0, "approvals.escalate.after", "when? Set how long a question stands unanswered before they may answer it, such as 10m")
-	if t := c.Approvals.Timeout; t != nil {
-		ends := time.Duration(*t)
-		r.refuse(ends > 0 && e.After >= ends, "approvals.escalate.after", "never comes: after approvals.timeout (%s) the call is denied", ends)
+	ends := Timeout(permission.TimeoutOnPage)
+	if c.Slack.Enabled() || c.Discord.Enabled() {
+		ends = Timeout(permission.TimeoutNotified)
 	}
+	ends = *cmp.Or(c.Approvals.Timeout, &ends)
 	for _, d := range c.deciders() {
+		if d.timeout != nil && ends != 0 && (*d.timeout == 0 || *d.timeout > ends) {
+			ends = *d.timeout
+		}
 		n, who := d.own.MinApprovals, d.own.Approvers
 		r.refuse(n != nil && (*n < 1 || *n > 20), d.field+".min_approvals", "want a number of people from 1 to 20")
 		r.refuse(who != nil && who.Rule == permission.ApproversListed && len(who.Users) == 0 && !r.Has(d.field+".approvers"), d.field+".approvers",
 			"the list is empty, so nobody but an admin could decide; %v", errApprovers)
+	}
+	if ends != 0 && e.After >= time.Duration(ends) {
+		never := r.problemOf("approvals.escalate.after", "never comes: after %s a question is over; set approvals.timeout to more", ends)
+		if c.Approvals.Timeout == nil { // admins may have set one from a chat
+			r.notes = append(r.notes, never)
+		} else {
+			r.found = append(r.found, never)
+		}
 	}
 	for _, d := range c.deciders() {
 		if d.differs && !r.Has(d.field+".approvers") && !r.Has(d.field+".min_approvals") && !r.Has("admins") {

@@ -62,9 +62,13 @@ func (r *File) At(field string) Problem {
 
 // Add records a problem of a field that has been set, or left to its default.
 func (r *File) Add(field, format string, args ...any) {
+	r.found = append(r.found, r.problemOf(field, format, args...))
+}
+
+func (r *File) problemOf(field, format string, args ...any) Problem {
 	p := r.At(field)
 	p.Field, p.Say = field, fmt.Sprintf(format, args...)
-	r.found = append(r.found, p)
+	return p
 }
 
 // refuse records a problem of a field where wrong holds.

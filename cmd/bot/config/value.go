@@ -255,8 +255,8 @@ func parseTimeout(s string) (Timeout, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w, or %s for no end", errDuration, park)
 	}
-	if d == 0 {
-		return 0, fmt.Errorf("want more than 0s, or %s for no end", park)
+	if d < time.Second { // 30ms for 30m would deny everything at once
+		return 0, fmt.Errorf("want at least 1s, or %s for no end", park)
 	}
 	return Timeout(d), nil
 }
