@@ -191,7 +191,9 @@ func TestHold(t *testing.T) {
 			if out := k.does(t, command.OK, "hold -list", "web::one, since ", "by cli::", ": dispute-7"); strings.Contains(out, "Nothing") {
 				t.Error(out)
 			}
-			k.does(t, command.OK, "person delete web::nina", "stays: chat web::one: on hold since ", ": dispute-7", "Nothing was deleted yet")
+			k.does(t, command.OK, "hold web::one -why dispute-8", "On hold: web::one, 1 chat so far")
+			k.does(t, command.OK, "hold -list", "web::one, since ", ": dispute-8")
+			k.does(t, command.OK, "person delete web::nina", "stays: chat web::one: on hold since ", ": dispute-8", "Nothing was deleted yet")
 			k.does(t, command.OK, "person delete web::nina -yes")
 			k.does(t, command.OK, "person export web::nina", `"web::one"`)
 			k.does(t, command.OK, "hold web::nina", "3 chats so far, and what comes")
@@ -201,7 +203,7 @@ func TestHold(t *testing.T) {
 			k.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 3 chats.")
 			k.held(t)
 			out := k.does(t, command.OK, "audit export -chat nod::settings", `"outcome":"held"`, `"outcome":"released"`, "dispute-7")
-			if n := strings.Count(out, `"outcome":"held"`); n != 3 {
+			if n := strings.Count(out, `"outcome":"held"`); n != 4 {
 				t.Errorf("%d holds on record:\n%s", n, out)
 			}
 			k.does(t, command.OK, "audit verify", "ok: ")

@@ -14,17 +14,21 @@ import (
 )
 
 // PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. Log is an
-// [agent.Retainer], or it is an error. A repeat marks again what there is: a chat that began while replicas had not heard of the hold is marked
+// [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began while replicas had not heard of the hold is marked
 // with the next write to it.
 func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding) (chats int, err error) {
 	keeps, can := log.(agent.Retainer)
 	if !can {
 		return 0, errors.New("this store cannot hold anything")
 	}
-	if what, err := chat.ParseID(c.What); err == nil {
+	what, err := chat.ParseID(c.What)
+	if err == nil {
 		c.What = what.String()
 	}
-	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+	now, err := e.Change(ctx, by, "", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
+		if was, held := now.Held(what); held && c.Why != "" && c.Why != was.Why {
+			return []permission.Change{permission.Holding{What: c.What, Off: true}, c}, nil
+		}
 		return []permission.Change{c}, nil
 	})
 	if err != nil && !errors.Is(err, agent.ErrUnchanged) {
