@@ -350,6 +350,9 @@ func (c Config) Warnings() []string {
 		}
 	}
 	on := map[string]bool{"slack": c.Slack.Enabled(), "discord": c.Discord.Enabled(), "web": c.Web.Enabled}
+	if !on["slack"] && !on["discord"] && !on["web"] { // as where the variable of a token is not set
+		out = append(out, "nobody can talk with nod: web.enabled is false, and neither Slack nor Discord is configured")
+	}
 	for _, l := range c.Permissions.Channels {
 		for _, at := range l.In {
 			if !on[at.Platform] {

@@ -58,7 +58,7 @@ func TestWhoTheWebPageTellsApart(t *testing.T) {
 	for text, want := range map[string]string{
 		two + "web: {session_keys: [" + named + "]}":                                                          "",
 		two + "web: {session_keys: [" + named + ", " + plain + "]}":                                           "web.session_keys: a key names nobody",
-		two + "web: {enabled: false}":                                                                         "",
+		two + "web: {enabled: false}":                                                                         "nobody can talk with nod",
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}":                                                 "approvals.min_approvals: on the web page one person cannot be told",
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {enabled: false}":                          "",
 		"approvals: {approvers: ['web::ben', 'web::ana', 'slack:T:U']}\nweb: {session_keys: [" + named + "]}": "web::ben is nobody",
