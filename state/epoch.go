@@ -20,15 +20,25 @@ const (
 // Epoch is the number of cold starts so far, this one included: of starts when no other replica was alive. Ask once at boot.
 func (s *Store) Epoch(ctx context.Context) (uint64, error) { return s.beat(ctx, beatLife, true) }
 
-// Begin says that a nod of this version begins to write here, for [Store.Version].
+// Begin says that a nod of this version begins to write here, and signs with this key, for [Store.Version] and [Store.OtherKey].
 func (s *Store) Begin(ctx context.Context, version string) error {
-	_, err := s.write(ctx, putScript.on([]string{runServer}, "nod", version))
+	_, err := s.write(ctx, putScript.on([]string{runServer}, "nod", version, "key", s.opt.Audit.code("key")))
 	return err
 }
 
+// OtherKey reports whether the nod that began to write here last signs the audit with another key than this one has.
+func (s *Store) OtherKey(ctx context.Context) (bool, error) {
+	is, err := s.ran(ctx, "key")
+	mine := s.opt.Audit.code("key")
+	return is != "" && mine != "" && is != mine, err
+}
+
 // Version is the version of the nod that began to write here last; empty: it did not say.
-func (s *Store) Version(ctx context.Context) (string, error) {
-	v, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, runServer, "nod").Result() })
+func (s *Store) Version(ctx context.Context) (string, error) { return s.ran(ctx, "nod") }
+
+// ran is what was put down here of how the server runs; empty: nothing.
+func (s *Store) ran(ctx context.Context, field string) (string, error) {
+	v, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, runServer, field).Result() })
 	if errors.Is(err, redis.Nil) {
 		err = nil
 	}
@@ -120,12 +130,9 @@ func (s *Store) Restarted() time.Time {
 
 // learnRestored reads when a backup was restored. That is done on an empty store on which no bot runs, so once is enough.
 func (s *Store) learnRestored(ctx context.Context) error {
-	at, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, runServer, "restored").Result() })
+	at, err := s.ran(ctx, "restored")
 	if n := number(at); err == nil && n > 0 {
 		s.restored = time.UnixMilli(int64(n)).UTC() //nolint:gosec // a stamp
-	}
-	if errors.Is(err, redis.Nil) {
-		return nil
 	}
 	return err
 }

@@ -20,7 +20,7 @@ const prefix = "nod:"
 
 const (
 	runEpoch    = prefix + "{run}:epoch"    // String: counts the cold starts
-	runServer   = prefix + "{run}:server"   // Hash: id (of the server, as long as it runs), since (ms); restored (ms), where a backup was; nod: the version that began to write last
+	runServer   = prefix + "{run}:server"   // Hash: id (of the server, as long as it runs), since (ms); restored (ms), where a backup was; nod, key: the version that began to write last, and what tells its audit key from others
 	runProbe    = prefix + "{run}:probe"    // Hash: at: what a look at whether writes are taken writes
 	runReplicas = prefix + "{run}:replicas" // ZSET: replica → when its heartbeat lapses, in ms of Redis time
 )

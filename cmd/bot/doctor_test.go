@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/cmd/bot/command"
+	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakellm"
@@ -41,6 +43,33 @@ func visit(t *testing.T, yaml string, env map[string]string) (code int, report s
 		}
 	}
 	return code, report
+}
+
+// Replicas, and a container that is made anew, sign the audit with one key: with two nothing would verify, and nobody would know until they look.
+func TestOneAuditKey(t *testing.T) {
+	url := harness.Mini.Start(t)
+	begin := func(ctx context.Context, c config.Config, _ io.Writer, log *slog.Logger) error {
+		b, err := wire(ctx, c, log)
+		if err == nil {
+			b.close()
+		}
+		return err
+	}
+	one, other := t.TempDir(), t.TempDir()
+	for i, dir := range []string{one, one, other, other, one} {
+		code, _, log := try(t, []string{"serve"}, map[string]string{"REDIS_URL": url, "NOD_DATA_DIR": dir}, begin)
+		if told := strings.Contains(log, "signs the audit with another key"); code != command.OK || told != (i == 2 || i == 4) {
+			t.Errorf("start %d: code %d, told %v\n%s", i, code, told, log)
+		}
+	}
+	_, report := visit(t, "", map[string]string{"REDIS_URL": url, "NOD_DATA_DIR": other})
+	says(t, report, "! audit key", "another key", "NOD_AUDIT_KEY")
+	_, report = visit(t, "", map[string]string{"REDIS_URL": url, "NOD_DATA_DIR": one})
+	if strings.Contains(report, "audit key") {
+		t.Error(report)
+	}
+	_, report = visit(t, "", map[string]string{"NOD_AUDIT_KEY": write(t, "short")})
+	says(t, report, "✗ audit key", "at least 32", "NOD_AUDIT_KEY")
 }
 
 // says looks for the line that begins so, and for words in it.

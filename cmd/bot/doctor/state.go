@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
@@ -19,13 +20,17 @@ import (
 // state looks at the Redis, or at the directory of the embedded state, which it only reads: a bot may be running on it.
 func (p *examination) state(ctx context.Context) {
 	p.kept()
+	key, err := parts.AuditKey(p.Config)
+	if err != nil {
+		p.found("audit key", surface.Wrong, err.Error(), "Let audit.key (NOD_AUDIT_KEY) name a file that this user may read, with what openssl rand -hex 32 prints.")
+	}
 	if !p.Redis.URL.IsZero() {
-		p.redis(ctx)
+		p.redis(ctx, key)
 	} else if err := writable(p.DataDir); err != nil {
 		p.found("state", surface.Wrong, err.Error(), "Set data_dir (NOD_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL).")
 	} else {
 		p.found("state", surface.Fine, "embedded in one process, under "+p.DataDir, "")
-		switch s, err := state.OpenToRead(ctx, p.DataDir, state.Options{Log: slog.New(slog.DiscardHandler)}); {
+		switch s, err := state.OpenToRead(ctx, p.DataDir, state.Options{Audit: key, Log: slog.New(slog.DiscardHandler)}); {
 		case err == nil:
 			p.writer(ctx, s)
 			_ = s.Close()
@@ -46,6 +51,10 @@ func (p *examination) kept() {
 
 // writer tells which nod began to write last: where something is not understood, one as new is wanted.
 func (p *examination) writer(ctx context.Context, s *state.Store) {
+	if other, err := s.OtherKey(ctx); err == nil && other {
+		p.found("audit key", surface.Doubtful, "the nod that began to write last signs with another key: what the one writes, nod audit verify finds broken with the key of the other",
+			"Give the same file to each replica, as audit.key (NOD_AUDIT_KEY).")
+	}
 	if v, err := s.Version(ctx); err == nil && v != "" && v != p.version {
 		p.found("state: written by", surface.Fine, v+"; this is "+p.version, "")
 	} else if err == nil && v != "" {
@@ -74,9 +83,9 @@ func writable(dir string) error {
 	}
 }
 
-func (p *examination) redis(ctx context.Context) {
+func (p *examination) redis(ctx context.Context, key state.AuditKey) {
 	warned := &warnings{}
-	store, err := state.Open(ctx, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Log: slog.New(warned)})
+	store, err := state.Open(ctx, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Audit: key, Log: slog.New(warned)})
 	if err == nil {
 		defer func() { _ = store.Close() }()
 		err = store.Ping(ctx)

@@ -57,6 +57,11 @@ func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.S
 	o := options(c, key, log)
 	o.Replica = replica(c)
 	store, err := open(ctx, c, o)
+	if err == nil {
+		if other, err := store.OtherKey(ctx); err == nil && other {
+			log.Warn("the nod that began before signs the audit with another key: what one writes, nod audit verify finds broken with the key of the other; give the same audit.key to each", "path", AuditKeyPath(c))
+		}
+	}
 	if err == nil && !c.Redis.URL.IsZero() && c.Redis.Durability.String() == "local" {
 		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
 			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
