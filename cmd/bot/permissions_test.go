@@ -350,11 +350,15 @@ func TestWhyInAPlace(t *testing.T) {
 		"slack:T1:C2": "write_file of workbench runs without asking.\n1. place: What the configuration says for slack:T1:C2 goes over the rest of it. (no opinion)\n",
 		"slack:T1:C3": "write_file of workbench asks first.\n1. disabled: ",
 		"slack:T1":    "write_file of workbench asks first.\n1. disabled: ",
-		"#prod:":      "want IDs: ",
 	} {
 		got := must(t, env, "why", "-in", place, "workbench", "write_file", "-config", file)
 		if !strings.Contains(got, want) || strings.Contains(got, "timeout: 2h") != (place == "slack:T1:C2") {
 			t.Errorf("%s:\n%s", place, got)
+		}
+	}
+	for _, no := range []string{"#prod:", "prod", "slack:T1:#general", "slack:t1"} { // what holds elsewhere would be taken for what holds there
+		if code, out, errs := try(t, []string{"permissions", "why", "-in", no, "workbench", "write_file", "-config", file}, env, nil); code != command.Usage || out != "" || !strings.HasPrefix(errs, "nod: -in: want IDs, not names: ") {
+			t.Errorf("%s: code %d\n%s%s", no, code, out, errs)
 		}
 	}
 	if got := must(t, env, "why", "-in", "slack:T1:C1", "workbench", "delete_file", "{}", "-config", file); !strings.Contains(got, "delete_file of workbench does not run.") {

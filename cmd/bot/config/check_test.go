@@ -17,7 +17,7 @@ func TestWhatIsRefused(t *testing.T) {
 	list := func(key string) string { return "reputation: {file: /etc/list, public_key: '" + key + "'}" }
 	for _, tt := range []struct{ text, said string }{
 		{"audit: {keep: park}", ""},
-		{"audit: {key: '~ana/audit.key'}", "audit.key: ~ is HOME"},
+		{"audit: {key: '~ana/audit.key'}", "audit.key: ~ needs HOME to be set, and a /"},
 		{"audit: {key: '/srv/keys/audit.key'}\n" + server("command: [x], paths: [{path: /srv/keys, read_only: true}]"), "mcp.servers.a.paths[0]: would open data_dir, this configuration or the audit's key"},
 		{"audit: {key: '/srv/keys/audit.key'}\n" + server("command: [x], paths: [/srv/data]"), ""},
 		{"audit: {keep: 24h}", ""},
@@ -76,6 +76,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"slack: {install: {page_url: 'https://nod.example.org'}}", "slack.install.client_id: is empty"},
 		{install + ", app_token: xapp-1}", ""},
 		{install + ", signing_secret: s}", ""},
+		{strings.Replace(install, "T1", "T1, anybody", 1) + ", signing_secret: s}", "slack.install.workspaces[1]: with anybody the others mean nothing"},
+		{strings.Replace(install, "T1", "anybody", 1) + ", signing_secret: s}", ""},
 		{install + "}", "slack.install.client_id: the bot could speak, but not hear"},
 		{strings.Replace(install, "T1", "5", 1) + ", signing_secret: s}", "slack.install.workspaces[0]: want text"},
 		{"discord: {token: t, members: ['discord:1:&5'], visitors: false}", ""},

@@ -240,7 +240,7 @@ func (c *Config) normalize(r *File) {
 	}
 	for field, path := range sorted(map[string]*string{"data_dir": &c.DataDir, "audit.key": &c.Audit.SignWith, "reputation.file": &c.Reputation.File}) {
 		*path = at(*path)
-		r.refuse(strings.HasPrefix(*path, "~"), field, "~ is HOME, where that is set; name the whole path")
+		r.refuse(strings.HasPrefix(*path, "~"), field, "~ needs HOME to be set, and a / behind it; name the path in full")
 		if *path != "" {
 			*path, _ = filepath.Abs(*path) // what servers may reach is compared with it
 		}

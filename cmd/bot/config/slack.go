@@ -97,6 +97,7 @@ func (i SlackInstall) check(r *File) {
 	r.refuse(len(i.Workspaces) == 0, "slack.install.workspaces", "who may install nod? Want IDs of workspaces (T…) or organisations (E…), or [anybody]: whoever installs it works with its tools")
 	for j, id := range i.Workspaces {
 		field := fmt.Sprintf("slack.install.workspaces[%d]", j)
+		r.refuse(id == "anybody" && len(i.Workspaces) > 1, field, "with anybody the others mean nothing: leave it out, or them")
 		r.refuse(!slackHome.MatchString(id) && !r.Has(field), field, "want the ID of a workspace (T…) or an organisation (E…), or anybody")
 	}
 }

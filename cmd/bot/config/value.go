@@ -126,7 +126,7 @@ func setValue(v reflect.Value, written string, expanded bool) error {
 	case *chat.User:
 		return assign(p, written, parseUser)
 	case *permission.Place:
-		return assign(p, written, parsePlace)
+		return assign(p, written, ParsePlace)
 	case *Transport:
 		if slices.Contains([]string{"streamable-http", "streamableHttp", "streamable_http"}, written) { // as other programs have it
 			written = string(HTTP)
@@ -197,7 +197,8 @@ func parseWord(into encoding.TextUnmarshaler, s string) error {
 // IDs of what is no channel have another form: a direct message is none.
 var placeForm = regexp.MustCompile(`^(web|slack(:[TE][A-Z0-9]+(:[CG][A-Z0-9]+)?)?|discord(:[0-9]{1,20}){0,2})$`)
 
-func parsePlace(s string) (permission.Place, error) {
+// ParsePlace reads a place, by IDs.
+func ParsePlace(s string) (permission.Place, error) {
 	if s = strings.TrimSpace(s); !placeForm.MatchString(s) {
 		return permission.Place{}, errors.New("want IDs, not names: a channel as slack:T1:C1 or discord:100:200, a workspace or server as slack:T1 or discord:100, or slack, discord or web; " +
 			"Slack shows a channel's ID at the end of its details, Discord has Copy Channel ID in developer mode. Direct messages are in their workspace")

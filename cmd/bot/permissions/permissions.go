@@ -129,7 +129,11 @@ func (p *run) why(ctx context.Context, args []string) error {
 	}
 	words := []string{"why"}
 	if p.in != "" {
-		words = append(words, "-in", p.in)
+		at, err := config.ParsePlace(p.in)
+		if err != nil {
+			return command.Mistake(fmt.Errorf("-in: %w", err))
+		}
+		words = append(words, "-in", at.String())
 	}
 	lines, err := set.Permissions(ctx, p.by, append(words, args...))
 	for _, l := range lines {
