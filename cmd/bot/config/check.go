@@ -129,10 +129,7 @@ func (c *Config) checkRules(r *File, field string, rules []permission.Rule) {
 
 // checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.
 func (c *Config) checkRuled(r *File, field, name string) {
-	switch _, ok := c.MCP.Servers[name]; {
-	case !serverName.MatchString(name):
-		r.Add(field, "want a server's name: letters, digits, _ . and -, at most 64")
-	case !ok && name != Workbench && !r.Has("mcp"):
+	if _, ok := c.MCP.Servers[name]; !ok && name != Workbench && !r.Has("mcp") {
 		known := append(slices.Sorted(maps.Keys(c.MCP.Servers)), Workbench)
 		r.Add(field, "there is no such server under mcp.servers, so these rules would protect nothing%s", Suggest(name, known))
 	}
