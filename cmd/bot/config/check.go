@@ -175,7 +175,7 @@ func (s Server) check(r *File, name string) {
 	if isCommand {
 		program = s.Command[0].Reveal()
 	}
-	r.refuse(!serverName.MatchString(name), field, "want a name of letters, digits, _ . and -, at most 64")
+	r.refuse(!serverName.MatchString(name), field, "want a name of letters, digits, _ . and -, at most 64, and no . at its beginning")
 	r.refuse(name == Workbench, field, "this name is the built-in server's; choose another")
 	switch {
 	case isCommand && isURL:
