@@ -33,7 +33,7 @@ func (p eastern) Parse(parent ast.Node, block gtext.Reader, pc parser.Context) a
 	return n
 }
 
-// unspaced reports whether r is of a writing without spaces between words, its punctuation included.
+// unspaced reports whether r is of a writing without spaces between words, its punctuation included, and ー, which is no script's own.
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r > 0x3000 && r < 0x3040 || r > 0xFF00 && r < 0xFFF0
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r > 0x3000 && r < 0x3100 || r > 0xFF00 && r < 0xFFF0
 }

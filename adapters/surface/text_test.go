@@ -103,7 +103,9 @@ func TestWordsOfMarkdown(t *testing.T) {
 		"```go\nx := 1\n\ny := 2\n```\nafter":                                                      "x := 1 · y := 2 · after",
 		"see <https://a.example/x> and https://b.example":                                          "see https://a.example/x and https://b.example",
 		"<b>bold</b> and a_b_c, 2 * 3 * 4":                                                         "bold and a_b_c, 2 * 3 * 4",
-		"":                                                                                         "",
+		"サーバー**「本番」**です":                                                                           "サーバー「本番」です", "１**「a」**です": "１「a」です", "〆**「a」**です": "〆「a」です", "变数_名_です": "变数_名_です",
+		"这是** 重点**内容": "这是** 重点**内容", "这是**重点 **内容": "这是**重点 **内容",
+		"f*(x)*": "f*(x)*", "*(x)*f": "*(x)*f", "Ꜣ*(x)*": "Ꜣ*(x)*", "𝐀*(x)*": "𝐀*(x)*", "a ~~~~ b": "a ~~~~ b", "": "",
 	} {
 		if got := Words(md, 200); got != want {
 			t.Errorf("%q: %q, not %q", md, got, want)
