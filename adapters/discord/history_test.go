@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
@@ -119,30 +118,6 @@ func TestWhatIsRepliedToIsQuoted(t *testing.T) {
 	}
 	if got := p.context(p.Reply(p.ana, p.general, p.Post(fakediscord.Post{User: p.ben, Channel: p.general}), p.bot()+" of nothing that can be read")); got != nil {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestFittedAndCut(t *testing.T) {
-	t.Parallel()
-	if surface.FitQuotes(nil, 3) != nil {
-		t.Error("something of nothing")
-	}
-	long := strings.Repeat("語", 10_000)
-	var all []chat.Quote
-	for range 10 {
-		all = append(all, chat.Quote{Text: long})
-	}
-	for _, in := range [][]chat.Quote{all, all[:1], all[:2]} {
-		size := 0
-		for _, q := range surface.FitQuotes(slices.Clone(in), 0) {
-			size += len(q.Text)
-			if !utf8.ValidString(q.Text) {
-				t.Error("cut within a character")
-			}
-		}
-		if size > surface.MaxQuoted+100 {
-			t.Errorf("%d bytes", size)
-		}
 	}
 }
 

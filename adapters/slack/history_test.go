@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
-	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -71,45 +69,5 @@ func TestAFirstMessageHasNoHistory(t *testing.T) {
 	sc.quiet()
 	if n := len(sc.slack.Calls("conversations.replies")); n != 0 {
 		t.Errorf("%d calls", n)
-	}
-}
-
-func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
-	t.Parallel()
-	size := func(all []chat.Quote) (n int) {
-		for _, q := range all {
-			n += len(q.Text)
-		}
-		return n
-	}
-	long := strings.Repeat("é", surface.MaxQuoted)
-	for name, x := range map[string]struct {
-		in   []chat.Quote
-		left int
-		want string // the first characters of each
-	}{
-		"none":             {nil, 0, ""},
-		"few":              {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 0, "a b"},
-		"left out before":  {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 3, "a [3 b"},
-		"one long":         {[]chat.Quote{{Text: long}}, 0, "éé"},
-		"a long beginning": {[]chat.Quote{{Text: long}, {Text: "b"}}, 0, "éé b"},
-		"a long end":       {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}}, 0, "a b éé"},
-		"all long":         {[]chat.Quote{{Text: long}, {Text: long}, {Text: long}}, 0, "éé [1 éé"},
-		"a long middle":    {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}, {Text: "c"}}, 0, "a [2 c"},
-	} {
-		got := surface.FitQuotes(x.in, x.left)
-		var starts []string
-		for _, q := range got {
-			if !utf8.ValidString(q.Text) {
-				t.Errorf("%s: a character is cut", name)
-			}
-			starts = append(starts, string([]rune(q.Text)[:min(2, len([]rune(q.Text)))]))
-		}
-		if strings.Join(starts, " ") != x.want || size(got) > surface.MaxQuoted+100 {
-			t.Errorf("%s: %q, %d bytes", name, starts, size(got))
-		}
-	}
-	if got := surface.FitQuotes([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
-		t.Error("a text was cut silently")
 	}
 }

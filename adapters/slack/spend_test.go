@@ -10,7 +10,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -91,11 +90,6 @@ func TestWhatIsSpent(t *testing.T) {
 	for i, want := range []bool{false, false, true} {
 		if got[i].Ends != want {
 			t.Errorf("spend %d ends: %v", i, got[i].Ends)
-		}
-	}
-	for _, s := range []render.State{render.Done, render.Failed, render.Stopped} {
-		if !surface.Ends(render.Message{State: s}) {
-			t.Errorf("%s does not end", s)
 		}
 	}
 }

@@ -13,15 +13,11 @@ import (
 // Small is the small line above a question: how it is asked, and of which call. The emoji that the operator gave its server, if there is one,
 // is its sign: the line of facts has the other.
 func Small(a render.Ask) string {
-	s := strings.TrimSpace(OneLine(a.Small()))
-	if s == "" {
-		return ""
-	}
 	icon := strings.TrimSpace(OneLine(a.Icon))
 	if icon == "" || Width(icon) > 8 || strings.Contains(icon, ":") { // an address; what is drawn of it stands beside
 		icon = text.SymbolConfirm
 	}
-	return icon + " " + s
+	return icon + " " + strings.TrimSpace(OneLine(a.Small()))
 }
 
 // Arguments that are shown without opening anything.
@@ -34,14 +30,11 @@ const (
 // rowsText is short arguments, one a line, but for text of several lines, which stands as lines. It is empty where they are long, or
 // not all there.
 func rowsText(a render.Args) string {
-	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
+	if len(a.Rows) > maxRows || a.Hidden > 0 {
 		return ""
 	}
 	var rows []string
 	for _, r := range a.Rows {
-		if r.Hidden > 0 {
-			return ""
-		}
 		rows = append(rows, text.Prose(r.Name)+": "+text.Prose(r.Value))
 	}
 	all := strings.Join(rows, "\n")
@@ -77,7 +70,7 @@ func ArgsShown(of render.Ask) (code, language, say string, all bool) {
 	if rows := rowsText(a); rows != "" {
 		return rows, "", a.Say(), true
 	}
-	if a.JSON == "{}" || a.JSON == "" {
+	if a.JSON == "{}" {
 		return "", "", a.Say(), true
 	}
 	code, lines := fewerLines(&a, head, tail)

@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -59,7 +60,7 @@ func (l *LooseString) UnmarshalJSON(b []byte) error {
 	switch {
 	case b[0] == '"':
 		return json.Unmarshal(b, (*string)(l))
-	case b[0] == '-' || b[0] >= '0' && b[0] <= '9':
+	case b[0] <= '9': // a digit or a minus: nothing else in JSON begins that low
 		*l = LooseString(b)
 	default:
 		_ = json.Unmarshal(b, &o)
@@ -82,14 +83,11 @@ func ForBot(f Follow, s turn.Session, by chat.User, namesOthers bool) bool {
 
 // worksFor: whom the bot answers now, whose message waits, or, where it does nothing, whom it answered last.
 func worksFor(s turn.Session, by chat.User) bool {
-	waits := slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.By == by })
-	switch {
-	case s.Turn != nil:
-		return by == s.Turn.Requester || waits
-	case s.Last != nil:
-		return by == s.Last.Requester || waits
+	requester := s.Began
+	if t := cmp.Or(s.Turn, s.Last); t != nil {
+		requester = t.Requester
 	}
-	return by == s.Began || waits
+	return by == requester || slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.By == by })
 }
 
 // How many chats one program (a bot, a workflow, a webhook) begins within how long.
@@ -120,14 +118,15 @@ func (p *Programs) MayBegin(program string, now time.Time) bool {
 	return may
 }
 
-// LastHeard is the newest message that a chat has taken, in the order that newer says; empty where its session does not hold one.
+// LastHeard is the newest message that a chat has taken, in the order that newer says, which has any message newer than none; empty where its
+// session does not hold one.
 func LastHeard(s turn.Session, newer func(a, b chat.MessageRef) bool) (last chat.MessageRef) {
 	all := s.Waiting
 	for _, t := range s.Turns() {
 		all = append(all[:len(all):len(all)], t.Said...)
 	}
 	for _, m := range all {
-		if m.Message != "" && (last == "" || newer(m.Message, last)) {
+		if newer(m.Message, last) {
 			last = m.Message
 		}
 	}

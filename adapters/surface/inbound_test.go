@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 )
 
 func TestParseCommand(t *testing.T) {
@@ -23,6 +28,102 @@ func TestParseCommand(t *testing.T) {
 		if c, ok := ParseCommand(in); ok {
 			t.Errorf("%q is taken for the command %v", in, c)
 		}
+	}
+}
+
+func TestWhoIsHeardWithoutAMention(t *testing.T) {
+	t.Parallel()
+	user := func(key string) chat.User { return chat.User{Platform: "p", Workspace: "w", Key: key} }
+	ana, ben, eve := user("ana"), user("ben"), user("eve")
+	began := turn.Session{Began: ana, Waiting: []turn.Said{{By: eve}}}
+	did, does := began, began
+	did.Last = &turn.Turn{Requester: ben}
+	does.Last, does.Turn = &turn.Turn{Requester: ana}, &turn.Turn{Requester: ben}
+	for name, x := range map[string]struct {
+		follow Follow
+		s      turn.Session
+		by     chat.User
+		others bool
+		want   bool
+	}{
+		"who began":                           {FollowRequester, began, ana, false, true},
+		"another":                             {FollowRequester, began, ben, false, false},
+		"whose message waits":                 {FollowRequester, began, eve, false, true},
+		"who was answered last":               {FollowRequester, did, ben, false, true},
+		"who began, where another came since": {FollowRequester, did, ana, false, false},
+		"who is answered now":                 {FollowRequester, does, ben, false, true},
+		"who was answered before":             {FollowRequester, does, ana, false, false},
+		"whose message waits meanwhile":       {FollowRequester, does, eve, false, true},
+		"who speaks to somebody else":         {FollowRequester, began, ana, true, false},
+		"anybody, where all are heard":        {FollowThread, began, ben, false, true},
+		"who speaks to somebody else there":   {FollowThread, began, ben, true, false},
+		"nobody is known to say it":           {FollowThread, began, chat.User{}, false, false},
+		"nobody, in a chat nobody began":      {FollowRequester, turn.Session{}, chat.User{}, false, false},
+		"who began, where it takes a mention": {FollowMention, began, ana, false, false},
+	} {
+		if got := ForBot(x.follow, x.s, x.by, x.others); got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestTheNewestMessageThatWasHeard(t *testing.T) {
+	t.Parallel()
+	newer := func(a, b chat.MessageRef) bool { return a > b }
+	said := func(refs ...chat.MessageRef) (all []turn.Said) {
+		for _, r := range refs {
+			all = append(all, turn.Said{Message: r})
+		}
+		return all
+	}
+	for want, s := range map[chat.MessageRef]turn.Session{
+		"": {Waiting: said("")}, "1": {Waiting: said("1", "")},
+		"3": {Waiting: said("2"), Turn: &turn.Turn{Said: said("3", "1")}, Last: &turn.Turn{Said: said("0")}},
+	} {
+		if got := LastHeard(s, newer); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	size := func(all []chat.Quote) (n int) {
+		for _, q := range all {
+			n += len(q.Text)
+		}
+		return n
+	}
+	long := strings.Repeat("é", MaxQuoted)
+	for name, x := range map[string]struct {
+		in   []chat.Quote
+		left int
+		want string // the first characters of each
+	}{
+		"none":             {nil, 3, ""},
+		"few":              {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 0, "a b"},
+		"nobody knows":     {[]chat.Quote{{Text: "a"}, {Text: "b"}}, -1, "a [m b"},
+		"left out before":  {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 3, "a [3 b"},
+		"one long":         {[]chat.Quote{{Text: long}}, 0, "éé"},
+		"a long beginning": {[]chat.Quote{{Text: long}, {Text: "b"}}, 0, "éé b"},
+		"a long end":       {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}}, 0, "a b éé"},
+		"all long":         {[]chat.Quote{{Text: long}, {Text: long}, {Text: long}}, 0, "éé [1 éé"},
+		"a long middle":    {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}, {Text: "c"}}, 0, "a [2 c"},
+	} {
+		got := FitQuotes(x.in, x.left)
+		var starts []string
+		for _, q := range got {
+			if !utf8.ValidString(q.Text) {
+				t.Errorf("%s: a character is cut", name)
+			}
+			starts = append(starts, string([]rune(q.Text)[:min(2, len([]rune(q.Text)))]))
+		}
+		if strings.Join(starts, " ") != x.want || size(got) > MaxQuoted+100 {
+			t.Errorf("%s: %q, %d bytes", name, starts, size(got))
+		}
+	}
+	if got := FitQuotes([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
+		t.Error("a text was cut silently")
 	}
 }
 

@@ -119,7 +119,7 @@ func Quietly(m render.Message) render.Message {
 func withoutMentions(l render.Line) render.Line {
 	out := slices.Clone(l)
 	for i, s := range out {
-		if p, ok := s.(render.Person); ok && p.Name != "" { // of who has none only their platform knows one; a card names so who has to answer it
+		if p, _ := s.(render.Person); p.Name != "" { // of who has none only their platform knows one; a card names so who has to answer it
 			out[i] = render.Plain(p.Name)
 		}
 	}

@@ -2,6 +2,7 @@ package surface
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
@@ -58,5 +59,31 @@ func TestTheLastRenditionIsKept(t *testing.T) {
 	}
 	if drawn != 3 {
 		t.Errorf("drawn %d times", drawn)
+	}
+}
+
+// A message that is posted notifies nobody but who has no name: such a one only the platform knows.
+func TestQuietly(t *testing.T) {
+	t.Parallel()
+	ana, nameless := render.Person{Name: "Ana"}, render.Person{}
+	line := render.Line{render.Strong("for"), ana, nameless}
+	m := render.Message{Blocks: []render.Block{render.Step{Detail: line}, render.Note{Line: line}, render.Ask{Facts: line, Footer: line}, render.Text{}}}
+	quiet := render.Line{render.Strong("for"), render.Plain("Ana"), nameless}
+	want := []render.Block{render.Step{Detail: quiet}, render.Note{Line: quiet}, render.Ask{Facts: quiet, Footer: quiet}, render.Text{}}
+	if got := Quietly(m).Blocks; !reflect.DeepEqual(got, want) || line[1] != ana {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatAMessageHas(t *testing.T) {
+	t.Parallel()
+	one, two := render.Step{Title: "one"}, render.Step{Title: "two"}
+	if got := StepsAt([]render.Block{one, two, render.Note{}, one}); !reflect.DeepEqual(got, []render.Step{one, two}) {
+		t.Errorf("%+v", got)
+	}
+	for s, want := range map[render.State]bool{render.Working: false, render.Waiting: false, render.Done: true, render.Failed: true, render.Stopped: true} {
+		if Ends(render.Message{State: s}) != want {
+			t.Errorf("%s: %v", s, !want)
+		}
 	}
 }

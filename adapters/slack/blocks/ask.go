@@ -126,14 +126,10 @@ const argumentBar = "│ "
 
 // smallLine is the line above the question, with the server's picture.
 func (s *encoder) smallLine(a render.Ask) (line []slack.MixedElement) {
-	say := surface.Small(a)
-	if icon := strings.TrimSpace(a.Icon); !s.bare && say != "" && isFetchable(icon) {
+	if icon := strings.TrimSpace(a.Icon); !s.bare && isFetchable(icon) {
 		line = append(line, slack.NewImageBlockElement(icon, sayIcon(a.Server)))
 	}
-	if say != "" {
-		line = append(line, plainText(surface.Within(say, maxSection)))
-	}
-	return line
+	return append(line, plainText(surface.Within(surface.Small(a), maxSection)))
 }
 
 // addSays adds what a server writes, marked as its words.
