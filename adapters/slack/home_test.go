@@ -59,6 +59,9 @@ func TestTheHomeTab(t *testing.T) {
 	if len(sc.slack.Views("UANA")) != 0 || len(sc.told("UANA")) != 0 {
 		t.Error("something else opened")
 	}
+	if strings.Contains(sc.log.String(), "level=WARN") {
+		t.Errorf("the log:\n%s", sc.log)
+	}
 }
 
 func TestAFormOnTheHomeTab(t *testing.T) {

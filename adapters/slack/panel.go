@@ -139,7 +139,7 @@ func (a *Adapter) redraw(ctx context.Context, at panelPlace, f blocks.PanelForm,
 		p, ok := a.readPanel(ctx, &f, env)
 		if !ok {
 			p = render.Panel{View: f.View, Title: blocks.SaySettings, Tabs: []render.Act{{Kind: render.ActGo, View: f.View, Label: sayTryAgain}}}
-			say = strings.TrimSpace(say + "\n" + sayNoPanel)
+			say = strings.TrimSpace(strings.TrimSuffix(say, sayNoPanel) + "\n" + sayNoPanel) // once, also where no form was to be had
 		}
 		err := a.drawOnce(ctx, at, p, f, say)
 		if at.hash == "" || !isRedrawn(err) {

@@ -143,6 +143,10 @@ func TestWhatIsRefusedOrFailsIsSaidInThePanel(t *testing.T) {
 	if v = sc.inView("UANA", sayTryAgain); !strings.Contains(string(v.Blocks), "Waiting for me") {
 		t.Errorf("%s", v.Blocks)
 	}
+	b.set(func() { b.down = errDown })
+	if v = sc.inView("UANA", "Change note…"); strings.Count(string(v.Blocks), sayNoPanel) != 1 || strings.Contains(string(v.Blocks), sayWasChanged) {
+		t.Errorf("instead of a form: %s", v.Blocks)
+	}
 }
 
 // A later drawing is not turned back by an earlier one: what is drawn then is read once more.
