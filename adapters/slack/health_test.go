@@ -194,13 +194,14 @@ func TestAnAttemptThatStoppingCutsShortIsNotLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	var at socketState
 	cut := socketmode.Event{Type: socketmode.EventTypeConnectionError, Data: &slack.ConnectionErrorEvent{ErrorObj: context.Canceled}}
-	if err := a.socketEvent(ctx, nil, cut); err != nil || !strings.Contains(log.String(), "no socket could be opened") {
+	if err := a.socketEvent(ctx, nil, &at, cut); err != nil || !strings.Contains(log.String(), "no socket could be opened") {
 		t.Errorf("%v; the log:\n%s", err, log)
 	}
 	before := log.String()
 	cancel()
-	if err := a.socketEvent(ctx, nil, cut); err != nil || log.String() != before {
+	if err := a.socketEvent(ctx, nil, &at, cut); err != nil || log.String() != before {
 		t.Errorf("%v; the log:\n%s", err, log)
 	}
 }

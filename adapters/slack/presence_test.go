@@ -30,7 +30,10 @@ func (r *room) told() []string {
 func TestPresenceFollowsTheMessage(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	ref := r.post(answering("a"))
-	r.presence.round(r.ctx)
+	<-r.presence.kick
+	if r.presence.round(r.ctx); len(r.presence.kick) > 0 {
+		t.Error("a round for nothing follows")
+	}
 	r.edit(ref, answering("b"), agent.Progress)
 	r.presence.round(r.ctx) // nothing new
 	r.edit(ref, asking("c"), agent.Progress)
@@ -68,8 +71,9 @@ func TestPresenceWaitsItsTurn(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	r.budget.wait(r.place.Team+"/agents.sessions.setStatus", 5*time.Second)
 	ref := r.post(answering("a"))
-	if wait := r.presence.round(r.ctx); wait != 5*time.Second || len(r.told()) > 0 {
-		t.Errorf("wait %s, told %q", wait, r.told())
+	<-r.presence.kick
+	if wait := r.presence.round(r.ctx); wait != 5*time.Second || len(r.told()) > 0 || len(r.presence.kick) > 0 {
+		t.Errorf("wait %s, told %q, asked again at once: %d", wait, r.told(), len(r.presence.kick))
 	}
 	r.edit(ref, asking("b"), agent.Progress)
 	if wait := r.presence.round(r.ctx); wait != 0 || !slices.Equal(r.told(), []string{"suspended"}) {
@@ -360,11 +364,12 @@ func TestSuggestIsLeftOutWithoutRoom(t *testing.T) {
 	}
 }
 
-// Run returns when what it started has ended, not before.
+// Run returns when what it started has ended, not before. While statuses wait for room, no new one has the budget asked.
 func TestRunWaitsForItsWorkers(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	r.introduced = make(chan struct{})
-	r.budget.wait(r.place.Team+"/agents.sessions.setStatus", time.Hour)
+	status := r.place.Team + "/agents.sessions.setStatus"
+	r.budget.wait(status, time.Hour)
 	waits := make(chan struct{})
 	var ended atomic.Bool
 	r.pause = func(ctx context.Context, _ time.Duration) error {
@@ -381,9 +386,15 @@ func TestRunWaitsForItsWorkers(t *testing.T) {
 	go func() { done <- r.Run(ctx) }()
 	r.post(answering("a"))
 	<-waits
+	for range 3 { // the first is looked at when there is room for the third
+		r.presence.kick <- struct{}{}
+	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+	if n := len(r.budget.of(status)); n != 1 {
+		t.Errorf("the budget was asked %d times", n)
 	}
 	if !ended.Load() {
 		t.Error("a worker is still there")

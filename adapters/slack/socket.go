@@ -74,9 +74,7 @@ func (a *Adapter) connect(ctx context.Context) error {
 		}
 		// slack-go reconnects by itself; this is for a way out of it that nobody thought of.
 		a.Logger.Warn("slack: a socket ended; opening another", "err", err)
-		if a.pause(ctx, again.Base(failed)) != nil {
-			return nil
-		}
+		_ = a.pause(ctx, again.Base(failed))
 	}
 }
 
@@ -94,10 +92,7 @@ func (a *Adapter) runSession(ctx context.Context) error {
 		case err := <-ended:
 			return cmp.Or(refused, err)
 		case ev := <-client.Events: // never stop draining: a full channel of events keeps slack-go from reconnecting, for ever
-			if now, ok := socketStates[ev.Type]; ok && ctx.Err() == nil {
-				a.setSocketState(&at, now)
-			}
-			if err := a.socketEvent(ctx, client, ev); err != nil {
+			if err := a.socketEvent(ctx, client, &at, ev); err != nil {
 				refused = err
 				cancel()
 			}
@@ -105,14 +100,16 @@ func (a *Adapter) runSession(ctx context.Context) error {
 	}
 }
 
-var socketStates = map[socketmode.EventType]socketState{
-	socketmode.EventTypeConnecting: socketGone, socketmode.EventTypeConnectionError: socketFailed,
-	socketmode.EventTypeConnected: socketDialed, socketmode.EventTypeHello: socketHello,
-}
-
-// socketEvent takes one event of slack-go's. It does not block. Its error is one that no reconnecting mends.
-func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev socketmode.Event) error {
+// socketEvent takes one event of slack-go's, of a connection that is at. It does not block. Its error is one that no reconnecting mends.
+func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, at *socketState, ev socketmode.Event) error {
+	if ctx.Err() != nil {
+		return nil // hanging up cuts it short
+	}
 	switch ev.Type {
+	case socketmode.EventTypeConnecting:
+		a.setSocketState(at, socketGone)
+	case socketmode.EventTypeHello:
+		a.setSocketState(at, socketHello)
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
 		if ev.Request != nil {
 			a.takeEnvelope(client, *ev.Request)
@@ -123,7 +120,8 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 			a.takeEnvelope(client, requestIn(bad.Message))
 		}
 	case socketmode.EventTypeConnectionError:
-		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok && ctx.Err() == nil {
+		a.setSocketState(at, socketFailed)
+		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok {
 			if fatalSocket(failed.ErrorObj) != nil {
 				return failed.ErrorObj
 			}
@@ -134,6 +132,7 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 	case socketmode.EventTypeIncomingError:
 		a.Logger.Info("slack: a socket failed or brought something unreadable")
 	case socketmode.EventTypeConnected:
+		a.setSocketState(at, socketDialed)
 		a.Logger.Info("slack: a socket is open")
 	}
 	return nil
@@ -184,7 +183,7 @@ func (u unreadable) Lane() string { return "u:" + string(u) }
 
 // fatalSocket makes a sentence of an error that no waiting mends, or nil. It never holds the token.
 func fatalSocket(err error) error {
-	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
+	if code, _ := errors.AsType[slack.StatusCodeError](err); code.Code == http.StatusNotFound {
 		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from apps.connections.open); leave it empty for Slack's own")
 	}
 	code := calls.CodeOf(err)

@@ -135,7 +135,8 @@ func (sc *scene) raw(frame string) {
 
 // 3: what slack-go cannot decode it never acknowledges, and Slack would send it four times.
 func TestUndecodableAndUnknownEnvelopesAreAcknowledged(t *testing.T) {
-	sc := newScene(t, overSocket).connected()
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Connections = 1 }) // over which all goes in order
+	sc.until("the socket is open", func() bool { return sc.slack.Connections() == 1 })
 	for id, frame := range map[string]string{
 		"x1": `{"envelope_id":"x1","type":"events_api","payload":{"type":"event_callback","event":"not an object"}}`,
 		"x2": `{"envelope_id":"x2","type":"events_api","payload":["an","array"]}`,
@@ -155,6 +156,11 @@ func TestUndecodableAndUnknownEnvelopesAreAcknowledged(t *testing.T) {
 	sc.dm("still there?")
 	sc.quiet()
 	only[chat.Said](sc)
+	sc.until("nothing waits any more", func() bool { return sc.a.in.lanes.Taken() == 0 })
+	sc.raw(`{"envelope_id":"x10","type":"events_api"}`)
+	if sc.until("x10 is acknowledged", func() bool { return sc.slack.Acks("x10") == 1 }); sc.slack.Acks("") > 0 {
+		t.Error("what has no ID was acknowledged")
+	}
 }
 
 // 3: slack-go rejects a whole message for one block of a shape it does not know. The person's words are in it all the same.

@@ -174,7 +174,7 @@ func (s *Server) receive(c *socket) {
 			Envelope string          `json:"envelope_id"`
 			Payload  json.RawMessage `json:"payload"`
 		}
-		if json.Unmarshal(raw, &ack) != nil || ack.Envelope == "" {
+		if json.Unmarshal(raw, &ack) != nil {
 			continue
 		}
 		for _, of := range s.everywhere() { // the sockets are the app's, in all its workspaces
