@@ -46,3 +46,31 @@ func TestSentIsBounded(t *testing.T) {
 		t.Error("the one in use is forgotten")
 	}
 }
+
+func TestWhatStandsThere(t *testing.T) {
+	t.Parallel()
+	var s Sent
+	now := time.Now()
+	sum, zero := [32]byte{1}, [32]byte{}
+	s.Put("a", Drawn{Sum: sum, Chars: 10, At: now})
+	for name, x := range map[string]struct {
+		ref   string
+		sum   [32]byte
+		after time.Duration
+		want  bool
+	}{
+		"the same": {"a", sum, Believed - 1, true}, "another": {"a", [32]byte{2}, 0, false}, "the same, but another replica may have drawn": {"a", sum, Believed, false},
+		"nothing was sent": {"b", zero, 0, false},
+	} {
+		if got := s.Same(x.ref, x.sum, now.Add(x.after)); got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if a, b := s.Growth("a", 110, now.Add(2*time.Second)), s.Growth("b", 1<<20, now); a != 50 || b != 1 {
+		t.Errorf("grows by %v, and by %v where nothing stands", a, b)
+	}
+	var o Once
+	if o.Again("k") || !o.Again("k") || o.Again("") || o.Again("") {
+		t.Error("what comes again is not known, or what has no key is")
+	}
+}

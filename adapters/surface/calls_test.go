@@ -40,6 +40,7 @@ func TestWhoWaitsForTheBudget(t *testing.T) {
 	}{
 		"there is room":                        {agent.Decision, []time.Duration{0}, nil, time.Time{}, "", 0},
 		"what was spent is called":             {agent.Decision, []time.Duration{0}, nil, over, "", 0},
+		"there is room for progress":           {agent.Progress, []time.Duration{0}, nil, time.Time{}, "", 0},
 		"progress comes again":                 {agent.Progress, []time.Duration{1}, nil, time.Time{}, agent.FaultLater, 0},
 		"a decision waits":                     {agent.Decision, []time.Duration{time.Hour, time.Hour, 0}, nil, time.Time{}, "", 2},
 		"a decision has time":                  {agent.Decision, []time.Duration{time.Second, 0}, nil, time.Now().Add(time.Hour), "", 1},
@@ -87,6 +88,7 @@ func TestWhatTheBudgetIsTold(t *testing.T) {
 		t.Error(err)
 	}
 	for _, kind := range []agent.PlatformFault{agent.FaultGone, agent.FaultBusy} {
+		_ = (&RateLimiter{}).Failed(t.Context(), "chat.update", "pool", &agent.PlatformError{Kind: kind}) // there is nobody to be told
 		pe, _ := errors.AsType[*agent.PlatformError](p.Failed(t.Context(), "chat.update", string(kind), &agent.PlatformError{Kind: kind, Cause: plain}))
 		if pe == nil || pe.Kind != kind || !errors.Is(pe, plain) {
 			t.Errorf("%s: %v", kind, pe)

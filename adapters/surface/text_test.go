@@ -58,7 +58,7 @@ func TestEditableIsTheSameJSON(t *testing.T) {
 			t.Errorf("within %d characters: %q", most, got)
 		}
 	}
-	for _, odd := range []string{"", "{", "\xff", "not json"} {
+	for _, odd := range []string{"", "{", "\xff", `"` + "\xff" + `"`, "{\u202e", "not json"} {
 		if Editable(odd, 100) != odd {
 			t.Errorf("%q was changed", odd)
 		}
@@ -87,6 +87,9 @@ func TestTheDigestComesFirst(t *testing.T) {
 	if !slices.Equal(got, []string{text.PartDigest, "", "a", "b"}) {
 		t.Errorf("%q", got)
 	}
+	if got := names(DigestFirst([]render.Part{part("a"), part(text.PartDigest), part("")})); !slices.Equal(got, []string{text.PartDigest, "", "a"}) {
+		t.Errorf("at the end: %q", got)
+	}
 	two := []render.Part{part("a"), part(text.PartDigest), part("b"), part(text.PartDigest)}
 	if got := names(DigestFirst(two)); !slices.Equal(got, names(two)) {
 		t.Errorf("of two calls: %q", got)
@@ -105,7 +108,7 @@ func TestWordsOfMarkdown(t *testing.T) {
 		"<b>bold</b> and a_b_c, 2 * 3 * 4":                                                         "bold and a_b_c, 2 * 3 * 4",
 		"サーバー**「本番」**です":                                                                           "サーバー「本番」です", "１**「a」**です": "１「a」です", "〆**「a」**です": "〆「a」です", "变数_名_です": "变数_名_です",
 		"这是** 重点**内容": "这是** 重点**内容", "这是**重点 **内容": "这是**重点 **内容",
-		"f*(x)*": "f*(x)*", "*(x)*f": "*(x)*f", "Ꜣ*(x)*": "Ꜣ*(x)*", "𝐀*(x)*": "𝐀*(x)*", "a ~~~~ b": "a ~~~~ b", "": "",
+		"f*(x)*": "f*(x)*", "*(x)*f": "*(x)*f", "Ꜣ*(x)*": "Ꜣ*(x)*", "𝐀*(x)*": "𝐀*(x)*", "a ~~~~ b": "a ~~~~ b", "one\\\ntwo": "one two", "": "",
 	} {
 		if got := Words(md, 200); got != want {
 			t.Errorf("%q: %q, not %q", md, got, want)
@@ -155,7 +158,7 @@ func TestWhereFilesAreTakenFrom(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	if (Hosts{}).Take(&url.URL{Path: "/a"}) {
+	if (Hosts{}).Take(&url.URL{Path: "/a"}) || (Hosts{Standin: "http://%zz"}).Take(&url.URL{Path: "/a"}) {
 		t.Error("without a stand-in, an address without a host is its")
 	}
 }

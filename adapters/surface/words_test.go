@@ -3,6 +3,9 @@ package surface
 import (
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/text"
 )
 
 func TestAttachedFilesAreNamed(t *testing.T) {
@@ -13,5 +16,25 @@ func TestAttachedFilesAreNamed(t *testing.T) {
 	}
 	if WithFiles("look", nil) != "look" {
 		t.Error("a message without files was changed")
+	}
+}
+
+func TestWhatWaits(t *testing.T) {
+	t.Parallel()
+	if got := SayPending(nil, "thread"); got != "Nothing in this thread waits for an answer." {
+		t.Errorf("%q", got)
+	}
+	open := make([]turn.ToolCall, maxPending+2)
+	if got := SayPending(open, "thread"); strings.Count(got, "\n") != maxPending+1 || !strings.HasSuffix(got, "\nand 2 more") || strings.Contains(got, text.ExpiresAt) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAButtonHasWords(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{" a\n": "a ⏎", " ": "instead", "": "instead"} {
+		if got := Label(s, 9, "instead"); got != want {
+			t.Errorf("%q: %q", s, got)
+		}
 	}
 }
