@@ -102,8 +102,8 @@ func (a *Adapter) runSession(ctx context.Context) error {
 
 // socketEvent takes one event of slack-go's, of a connection that is at. It does not block. Its error is one that no reconnecting mends.
 func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, at *socketState, ev socketmode.Event) error {
-	if ctx.Err() != nil {
-		return nil // hanging up cuts it short
+	if ctx.Err() != nil && ev.Request == nil {
+		return nil // hanging up cuts it short; what a person did came before, and Slack might send it again in minutes only
 	}
 	switch ev.Type {
 	case socketmode.EventTypeConnecting:
