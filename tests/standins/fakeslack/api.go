@@ -129,12 +129,12 @@ func (s *Server) serve(w http.ResponseWriter, call Call, run func() (map[string]
 	} else {
 		answer["ok"] = true
 	}
+	s.record(call) // before the answer: who has it finds the call in the journal
 	if s.opt.Undescribed != nil && bad == nil && call.Method != "upload" {
 		for _, fault := range spec.Faults(call.Method, call.Values) {
 			s.opt.Undescribed(fault)
 		}
 	}
-	s.record(call) // before the answer: who has it finds the call in the journal
 	respond(w, call.Status, answer)
 }
 
