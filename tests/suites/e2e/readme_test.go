@@ -37,8 +37,8 @@ func TestReadmeRuns(t *testing.T) {
 	desk, bin := t.TempDir(), t.TempDir()
 	env := []string{"HOME=" + desk, "GOBIN=" + bin, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "NOD_LISTEN=127.0.0.1:0",
 		"SLACK_API_URL=" + slack.URL(), "DISCORD_API_URL=" + discord.URL()}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN"} {
-		v, err := exec.CommandContext(t.Context(), "go", "env", name).Output() //nolint:gosec // one of the five
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "CGO_ENABLED"} {
+		v, err := exec.CommandContext(t.Context(), "go", "env", name).Output() //nolint:gosec // one of the six
 		if err != nil {
 			t.Fatal(err)
 		}
