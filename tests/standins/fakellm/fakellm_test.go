@@ -215,7 +215,7 @@ func TestProcess(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	exe := filepath.Join(t.TempDir(), "fakellm")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "./cmd/fakellm")
+	build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "./cmd/fakellm", exe)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as e2e compiles it
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bot builds nod in the current directory, the repository's root, and runs it with these variables beside the environment's until ctx ends. Its
+// Bot runs nod from the current directory, the repository's root, with these variables beside the environment's until ctx ends. Its
 // data goes with it: the stand-in that it talks to forgets everything, too.
 func Bot(ctx context.Context, variables ...string) error {
 	dir, err := os.MkdirTemp("", "nod-try")
@@ -17,13 +17,7 @@ func Bot(ctx context.Context, variables ...string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "nod")
-	build := exec.CommandContext(ctx, "go", "build", "-v", "-o", program, "./cmd/bot") // -v: the first build takes minutes, and says what it is at
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return err
-	}
-	bot := exec.CommandContext(ctx, program) //nolint:gosec // built just now
+	bot := exec.CommandContext(ctx, "go", "run", "-v", "./cmd/bot") // -v: the first time it compiles for minutes, and says what it is at
 	bot.Env = append(append(os.Environ(), "NOD_DATA_DIR="+filepath.Join(dir, "data")), variables...)
 	bot.Stdout, bot.Stderr = os.Stdout, os.Stderr
 	bot.Cancel = func() error { return nil } // Ctrl-C reaches it as well, and a second one would cut its end short
