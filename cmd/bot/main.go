@@ -40,7 +40,7 @@ import (
 
 func main() {
 	document.Main() // this binary is also what reads a PDF, in a process of its own
-	confine.Main()  // this binary is also what puts bounds on the programs that it starts
+	confine.Main()  // the programs that it starts are confined
 	hardened := confine.Harden()
 	signals := make(chan os.Signal, 2)
 	os.Exit(process{args: os.Args[1:], run: run, hardened: hardened, Process: command.Process{

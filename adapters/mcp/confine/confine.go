@@ -1,9 +1,8 @@
 // Package confine starts a program that reaches no more of this machine than it was given ([Bounds]).
 //
-// The launcher is this very binary, started under another name: it puts the bounds on itself with Landlock, which only Linux has, and then
-// becomes the program. Nothing else can stand between the fork and the exec of a Go program. A binary answers as a launcher if its main
-// calls [Main] first; in one that does not, such as a test's, nothing is confined, and [Able] says so: else it would start itself over and
-// over.
+// The launcher is this very binary, started under another name: before its main begins, it puts the bounds on itself with Landlock, which
+// only Linux has, and then becomes the program. Nothing else can stand between the fork and the exec of a Go program. Programs are confined
+// if main calls [Main] first; in a binary that does not, such as a test's, nothing is, and [Able] says so.
 //
 // What holds where the kernel can: the program opens only files within its bounds, connects to no port that they exclude, sends no signal
 // to and debugs no process that it did not start, which includes what /proc tells of those. What does not: it may look at names, sizes and

@@ -25,7 +25,7 @@ import (
 // launcher is the name under which this binary is started to become another.
 const launcher = "nod-confine"
 
-// answers is set once main said that this binary is a launcher, too.
+// answers is set once main said that programs are confined.
 var answers atomic.Bool
 
 // plan is what the launcher is told, as its one argument. No secret is in it: the environment goes past it.
@@ -43,16 +43,22 @@ type outcome struct {
 
 const report = 3
 
-// Main is the launcher, where this binary was started as one, and then does not return. It stands first in main.
-func Main() {
+// A launcher is one before main: most packages that main is made of are set up after this one, and that takes longer than all it does.
+var _ = launch()
+
+// launch is the launcher, where this binary was started as one, and then does not return.
+func launch() (launched bool) {
 	var p plan
 	if len(os.Args) != 2 || os.Args[0] != launcher || json.Unmarshal([]byte(os.Args[1]), &p) != nil {
-		answers.Store(true)
-		return
+		return false
 	}
 	_ = json.NewEncoder(os.NewFile(report, "report")).Encode(p.become())
 	os.Exit(126) //nolint:forbidigo // it stands in for main: this process only was to become another
+	return true
 }
+
+// Main says that this binary's programs are confined. It stands first in main.
+func Main() { answers.Store(true) }
 
 func (p plan) become() outcome {
 	unix.CloseOnExec(report)

@@ -57,9 +57,9 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// A binary whose main does not say that it is a launcher is never started as one: it would start itself over and over.
+// Nothing is confined in a binary whose main does not say so.
 func TestNoLauncher(t *testing.T) {
 	if version, err := Able(); err == nil {
-		t.Errorf("this test is a launcher (%d)", version)
+		t.Errorf("this test confines (%d)", version)
 	}
 }
