@@ -49,7 +49,7 @@ func (m *matrix) open() {
 // quiet: in the chat next door nothing happened all the time.
 func (m *matrix) quiet() {
 	m.Helper()
-	if got := m.other.photo(); got != m.photo {
+	if got := m.other.fresh(); got != m.photo {
 		m.Errorf("the other chat changed: %s\nit was %s", got, m.photo)
 	}
 }
@@ -103,6 +103,9 @@ func (m *matrix) stage(l level, st stage, cells []cell) {
 		} else if photo = m.refuse(c, r, s, photo); m.Failed() {
 			return
 		}
+	}
+	if now := s.fresh(); now != photo {
+		m.Errorf("the log did not change, and the session did: %s\nit was %s", now, photo)
 	}
 	for i, c := range yes {
 		if i > 0 { // the first one on the scene that the others were refused on: its card is alive

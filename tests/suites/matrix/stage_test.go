@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,8 +99,7 @@ type scene struct {
 
 // film is what the newest photo of a scene was made from, so that the next one reads only what is new.
 type film struct {
-	raw   []byte // of the session
-	still string // of it
+	still string // of the session
 	head  agent.Head
 	did   string
 }
@@ -256,27 +254,16 @@ func (s *scene) sees(tool string) {
 }
 
 // photo is the chat's session, as bytes, and what people did. When a card was seen, and until when it can be answered since then, is no
-// doing of people's, and may come at any moment; what prolongs a question is.
+// doing of people's, and may come at any moment; what prolongs a question is. A session is the fold of its log: where that has nothing new,
+// the photo is the one before, and only a fresh one shows whether the engine keeps another session than that.
 func (s *scene) photo() string {
 	s.h.Helper()
-	raw, err := json.Marshal(s.h.session(s.id))
-	if err != nil {
-		s.h.Fatal(err)
-	}
-	if !bytes.Equal(raw, s.film.raw) { // most are as the one before
-		var all any
-		if err := json.Unmarshal(raw, &all); err != nil {
-			s.h.Fatal(err)
-		}
-		still, err := json.Marshal(without(all, "seen", "deadline"))
-		if err != nil {
-			s.h.Fatal(err)
-		}
-		s.film.raw, s.film.still = raw, string(still)
-	}
 	entries, head, err := s.h.store.Tail(context.Background(), s.id, s.film.head)
 	if err != nil {
 		s.h.Fatal(err)
+	}
+	if len(entries) == 0 && s.film.still != "" {
+		return s.film.still + s.film.did
 	}
 	s.film.head = head
 	for _, e := range choicesOf(entries) {
@@ -286,7 +273,26 @@ func (s *scene) photo() string {
 		}
 		s.film.did += string(did)
 	}
+	raw, err := json.Marshal(s.h.session(s.id))
+	if err != nil {
+		s.h.Fatal(err)
+	}
+	var all any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		s.h.Fatal(err)
+	}
+	still, err := json.Marshal(without(all, "seen", "deadline"))
+	if err != nil {
+		s.h.Fatal(err)
+	}
+	s.film.still = string(still)
 	return s.film.still + s.film.did
+}
+
+// fresh is a photo for which everything is read.
+func (s *scene) fresh() string {
+	s.film = film{}
+	return s.photo()
 }
 
 // without drops members of these names, at any depth.
