@@ -74,7 +74,7 @@ func (p *pen) Reply(_ context.Context, talk []turn.Utterance, tools []agent.Tool
 	}
 	p.mu.Lock()
 	script := p.script[name]
-	p.heard[name], p.tools[name] = all.String(), slices.Clone(tools)
+	p.heard[name], p.tools[name] = all.String(), tools
 	p.mu.Unlock()
 	r := says("All done.")
 	if step < len(script) {

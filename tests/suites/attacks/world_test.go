@@ -75,11 +75,13 @@ func (l *law) set(server, name string, change func(*permission.ToolSettings)) {
 	})
 }
 
+// change gives the policy another revision, as another file of configuration has: what is made of a policy is kept under it.
 func (l *law) change(f func(*permission.Policy)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.p.Servers = maps.Clone(l.p.Servers)
 	f(&l.p)
+	l.p.Revision += "'"
 }
 
 // world is one of everything.
@@ -195,7 +197,7 @@ func (w *world) ready(servers *mcp.Servers) {
 // policy is the usual one: MCP tools ask, and who asked or an admin decides.
 func (w *world) policy(change rules) permission.Policy {
 	p := permission.Policy{
-		Installed: true, Timeout: time.Hour, SurviveRestart: true, Servers: map[string]permission.ServerSettings{},
+		Revision: "r", Installed: true, Timeout: time.Hour, SurviveRestart: true, Servers: map[string]permission.ServerSettings{},
 		Admins: []chat.User{w.slackUser(ada), w.discordUser(ada), webAdmin()},
 	}
 	never, auth, no, brief := permission.NeverAsk, permission.RequireAuth, false, 3*time.Second
