@@ -40,7 +40,7 @@ func compile(ctx context.Context, dir, pkg, overlay string, n int) (binary, erro
 	if out, err := exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput(); err != nil {
 		return b, fmt.Errorf("the tests of %s with the mutants in do not compile: %w\n%s", pkg, err, out)
 	}
-	where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", pkg).Output()
+	where, err := exec.CommandContext(ctx, "go", "list", "-find", "-f", "{{.Dir}}", pkg).Output()
 	if err != nil {
 		return b, fmt.Errorf("go list %s: %w", pkg, err)
 	}

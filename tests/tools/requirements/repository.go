@@ -35,7 +35,7 @@ type suite struct {
 // constraints, other modules and testdata, and not one of ours.
 func Open(root string) (*Repository, error) {
 	const form = `{{.Dir}}{{range .TestGoFiles}}	{{.}}{{end}}{{range .XTestGoFiles}}	{{.}}{{end}}`
-	cmd := exec.Command("go", "list", "-e", "-f", form, "./...")
+	cmd := exec.Command("go", "list", "-e", "-find", "-f", form, "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
