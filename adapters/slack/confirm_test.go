@@ -158,7 +158,9 @@ func TestAConfirmationThatIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	const links = 2 // it came, and is taken away
-	sc.until("the question is gone", func() bool { return len(sc.slack.Ephemerals("UANA")) == 0 && len(sc.slack.Calls("response_url")) == links })
+	sc.until("the question is gone", func() bool {
+		return len(sc.slack.Ephemerals("UANA")) == 0 && len(sc.slack.Calls("response_url")) == links
+	})
 	sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: blocks.ActionCancel, Type: "button", Text: "Cancel", Value: "x"}) // on everybody's message
 	sc.press("UGUEST", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
 	sc.until("what comes after it is answered", func() bool { return len(sc.told("UGUEST")) == 1 && len(sc.slack.Calls("response_url")) > links })
