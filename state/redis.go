@@ -292,10 +292,34 @@ func tune(o *redis.Options) {
 func ping(ctx context.Context, rdb redis.UniversalClient) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	if err := rdb.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("redis.url: the server does not answer: %w", err)
+	err := rdb.Ping(ctx).Err()
+	if err == nil {
+		return nil
 	}
-	return nil
+	if says := refusal(ctx, rdb); says != "" {
+		return fmt.Errorf("redis.url: the server takes no command, and says %q", says)
+	}
+	return fmt.Errorf("redis.url: the server does not answer: %w", err)
+}
+
+// refusal is the first sentence of what a server says before it is asked anything, and hangs up: it is in protected mode, or has all the clients
+// that it takes. The library writes first and does not read it. It is empty where the server waits to be asked.
+func refusal(ctx context.Context, rdb redis.UniversalClient) string {
+	one, is := rdb.(*redis.Client)
+	if !is {
+		return ""
+	}
+	conn, err := one.Options().Dialer(ctx, one.Options().Network, one.Options().Addr)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close() //nolint:errcheck // it was only read
+	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+	said := make([]byte, 512)
+	n, _ := conn.Read(said)
+	line, _, _ := strings.Cut(string(said[:n]), "\r\n")
+	sentence, _, _ := strings.Cut(line, ". ")
+	return strings.TrimPrefix(sentence, "-")
 }
 
 // check refuses a server that cannot keep what we promise.

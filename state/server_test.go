@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,4 +154,18 @@ func startCluster(t testing.TB) (url string) {
 		})
 	}
 	return at(0)
+}
+
+// A server that serves nobody more says so by itself, before it is asked anything.
+func TestWhatAServerSaysBeforeItHangsUp(t *testing.T) {
+	url := startRedis(t, "--maxclients", "1")
+	first, err := net.Dial("unix", strings.TrimPrefix(url, "unix://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Close() })
+	s, err := Open(t.Context(), Options{URL: url, Log: discard})
+	if err == nil || !strings.Contains(err.Error(), `"ERR max number of clients reached"`) {
+		t.Errorf("%v, %v", s, err)
+	}
 }

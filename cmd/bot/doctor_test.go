@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -267,10 +268,33 @@ func TestDoctorOfARedisUser(t *testing.T) {
 	says(t, report, "✗ Redis", "a replica", "its primary")
 }
 
+// hangsUp is the address of a server that says something to whoever comes, and that is all.
+func hangsUp(t *testing.T, says string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte(says))
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
 func TestDoctorOfRedis(t *testing.T) {
 	t.Parallel()
 	_, report := visit(t, "", map[string]string{"REDIS_URL": "redis://nod:s3cret@127.0.0.1:1"})
 	says(t, report, "✗ Redis", "REDIS_URL")
+	_, report = visit(t, "", map[string]string{"REDIS_URL": "redis://" + hangsUp(t, "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface.\r\n")})
+	says(t, report, "✗ Redis", "no password is set for the default user\"", "requirepass")
 	_, report = visit(t, "redis: {durability: fsync}", map[string]string{"REDIS_URL": harness.Mini.Start(t)}) // which has no WAITAOF
 	says(t, report, "✗ Redis", "redis.durability", "7.2")
 	_, report = visit(t, "", map[string]string{"REDIS_URL": harness.Real.Start(t)})

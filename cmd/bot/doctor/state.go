@@ -132,6 +132,10 @@ func redisAdvice(ctx context.Context, err error) string {
 		return "Give the user of redis.url the keys, channels and commands of deploy/redis-users.acl."
 	case strings.HasPrefix(said, "redis.durability"):
 		return "Set redis.durability to local, or to what this server can confirm: fsync needs Redis 7.2 or later with appendonly yes."
+	case strings.Contains(said, "protected mode"):
+		return "Give the server a password (requirepass), and put it into redis.url (REDIS_URL): without one it serves its own machine only."
+	case strings.Contains(said, "max number of clients"):
+		return "Raise the server's maxclients, or look at who else is connected: CLIENT LIST."
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return "Name in redis.url (REDIS_URL) a host that the certificate has. An authority of your own is a file that SSL_CERT_FILE names."
 	case ctx.Err() != nil:
