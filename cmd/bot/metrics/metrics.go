@@ -156,7 +156,7 @@ func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
 	switch ev := ev.(type) {
 	case turn.Said:
 		m.count("nod_messages_total", "surface", id.Platform)
-		tell(slog.LevelDebug, "message taken", "by", ev.By.String())
+		tell(slog.LevelDebug, "message taken", "by", who(ev.By))
 	case turn.Ended:
 		m.count("nod_turns_total", "surface", id.Platform, "why", string(ev.Why))
 		tell(slog.LevelInfo, "turn over", "why", string(ev.Why))
@@ -174,7 +174,7 @@ func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
 		if known {
 			m.observe(time.Since(q.at), "nod_decide_seconds", "surface", ev.Surface)
 		}
-		tell(slog.LevelInfo, "call decided", "choice", string(ev.Choice), "tool", q.tool, "by", ev.By.String(), "surface", ev.Surface)
+		tell(slog.LevelInfo, "call decided", "choice", string(ev.Choice), "tool", q.tool, "by", who(ev.By), "surface", ev.Surface)
 	case turn.Expired:
 		m.count("nod_expired_total", "surface", id.Platform)
 		q, _ := m.asked.Get(ev.Ask)
@@ -186,17 +186,25 @@ func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
 	case turn.Rated:
 		m.count("nod_ratings_total", "good", strconv.FormatBool(ev.Good))
 	case turn.StopAsked:
-		tell(slog.LevelInfo, "turn stopped", "by", ev.By.String())
+		tell(slog.LevelInfo, "turn stopped", "by", who(ev.By))
 	case turn.ModeSet:
-		tell(slog.LevelInfo, "mode set", "mode", ev.Mode.String(), "by", ev.By.String())
+		tell(slog.LevelInfo, "mode set", "mode", ev.Mode.String(), "by", who(ev.By))
 	case turn.Revoked:
-		tell(slog.LevelInfo, "grants revoked", "grants", len(ev.Grants), "by", ev.By.String())
+		tell(slog.LevelInfo, "grants revoked", "grants", len(ev.Grants), "by", who(ev.By))
 	case turn.Changed:
 		for _, c := range ev.Changes {
-			m.log.Info("setting changed", "change", c.String(), "by", ev.By.String(), "surface", ev.Surface)
+			m.log.Info("setting changed", "change", c.String(), "by", who(ev.By), "surface", ev.Surface)
 		}
 	default: // a step between these
 	}
+}
+
+// who is a person, or nod by itself.
+func who(by chat.User) string {
+	if by == (chat.User{}) {
+		return "nod"
+	}
+	return by.String()
 }
 
 // Tools looks at the calls of tools.

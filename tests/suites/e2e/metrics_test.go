@@ -47,6 +47,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	b.logs(t,
+		`level=INFO msg="setting changed" change="admins are to be told of the tools of box" by=nod surface=nod`,
 		`level=INFO msg="call ruled" chat=`+"web::"+r.id+` verdict=ask tool=box/write rule=`,
 		`level=INFO msg="call decided" chat=`+"web::"+r.id+` choice=allow_once tool=box/write by=`+ana.user+` surface=web`,
 		`level=INFO msg="call decided" chat=`+"web::"+r.id+` choice=deny tool=box/write by=`,
