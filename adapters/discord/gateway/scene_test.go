@@ -144,7 +144,9 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 	c, err := up.Upgrade(rw, r, nil)
 	if err != nil {
-		w.t.Error(err)
+		if !w.late { // who dialled may have hung up at once
+			w.t.Error(err)
+		}
 		return
 	}
 	p.Conn = c

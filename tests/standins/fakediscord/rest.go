@@ -197,10 +197,6 @@ func (s *Server) compare(q *request, status int, answer any) {
 	if s.opt.Undescribed == nil || q.call.Method == "" {
 		return
 	}
-	described, err := spec.Discord()
-	if err != nil {
-		panic("fakediscord: Discord's description: " + err.Error())
-	}
 	c := spec.Call{Method: q.http.Method, Path: q.http.URL.Path, Status: status}
 	if json.Valid(q.raw) {
 		c.Request = q.raw
@@ -208,9 +204,15 @@ func (s *Server) compare(q *request, status int, answer any) {
 	if status != http.StatusNoContent {
 		c.Answer, _ = json.Marshal(answer)
 	}
-	for _, fault := range described.Faults(c) {
-		s.opt.Undescribed(fault)
-	}
+	s.work.Go(func() { // beside: who waits for an answer would wait for schemas, too, for seconds on a busy machine
+		described, err := spec.Discord()
+		if err != nil {
+			panic("fakediscord: Discord's description: " + err.Error())
+		}
+		for _, fault := range described.Faults(c) {
+			s.opt.Undescribed(fault)
+		}
+	})
 }
 
 func (s *Server) run(q *request, rt route) (int, any, *refusal) {

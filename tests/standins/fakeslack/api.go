@@ -131,9 +131,11 @@ func (s *Server) serve(w http.ResponseWriter, call Call, run func() (map[string]
 	}
 	s.record(call) // before the answer: who has it finds the call in the journal
 	if s.opt.Undescribed != nil && bad == nil && call.Method != "upload" {
-		for _, fault := range spec.Faults(call.Method, call.Values) {
-			s.opt.Undescribed(fault)
-		}
+		cmp.Or(s.home, s).work.Go(func() { // beside: who waits for an answer would wait for schemas, too, for seconds on a busy machine
+			for _, fault := range spec.Faults(call.Method, call.Values) {
+				s.opt.Undescribed(fault)
+			}
+		})
 	}
 	respond(w, call.Status, answer)
 }
