@@ -38,7 +38,7 @@ func (c *Config) checkWeb(r *File) {
 			break
 		}
 	}
-	names := map[string]string{}
+	names, nameless := map[string]string{}, ""
 	for i, k := range c.Web.SessionKeys {
 		if k == (SessionKey{}) {
 			continue
@@ -53,6 +53,7 @@ func (c *Config) checkWeb(r *File) {
 		case k.Name == "" && len(c.Web.OIDC) > 0:
 			r.Add(field, "with web.oidc nobody names themselves: give the key a name, as in {name: ana, key: …}, or leave it out")
 		case k.Name == "":
+			nameless = cmp.Or(nameless, field)
 		case !personName.MatchString(k.Name):
 			r.Add(field+".name", "want a name of letters, digits, spaces, . _ @ and -, at most 40")
 		case plain == "admin", plain == "nod", slices.ContainsFunc(ownNames, func(own string) bool { return strings.HasPrefix(plain, own) }):
@@ -76,6 +77,9 @@ func (c *Config) checkWeb(r *File) {
 	field := c.needsPeople()
 	r.refuse(field != "" && c.Web.Enabled && len(c.Web.OIDC) == 0 && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
 		"%s, so nothing could be approved: %s", sayNobodyApart, sayNameKeys)
+	if nameless != "" && field != "" && c.Web.Enabled {
+		r.notes = append(r.notes, r.problemOf(nameless, "names nobody: whoever signs in with it counts as one and the same person for %s", field))
+	}
 }
 
 // ownNames begin the keys of people whom the bot names itself.
@@ -151,11 +155,6 @@ func (c *Config) webWarnings() (out []string) {
 		return nil
 	}
 	field := c.needsPeople()
-	for _, k := range c.Web.SessionKeys {
-		if field != "" && k.Name == "" {
-			return append(out, "web.session_keys: a key names nobody: whoever signs in with it counts as one and the same person for "+field)
-		}
-	}
 	if field != "" && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 {
 		out = append(out, fmt.Sprintf("%s: %s, so there only an admin's key counts beside whoever asked; %s", field, sayNobodyApart, sayNameKeys))
 	}

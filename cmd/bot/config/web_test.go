@@ -57,7 +57,7 @@ func TestWhoTheWebPageTellsApart(t *testing.T) {
 	const two, named, plain = "approvals: {min_approvals: 2, approvers: anyone}\n", "{name: ana, key: a-key-of-16-bytes}", "another-key-of-16-bytes"
 	for text, want := range map[string]string{
 		two + "web: {session_keys: [" + named + "]}":                                                          "",
-		two + "web: {session_keys: [" + named + ", " + plain + "]}":                                           "web.session_keys: a key names nobody",
+		two + "web: {session_keys: [" + named + ", " + plain + "]}":                                           "nod.yaml:2: web.session_keys[1]: names nobody",
 		two + "web: {enabled: false}":                                                                         "nobody can talk with nod",
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}":                                                 "approvals.min_approvals: on the web page one person cannot be told",
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {enabled: false}":                          "",
