@@ -201,7 +201,7 @@ func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
 
 // who is a person, or nod by itself.
 func who(by chat.User) string {
-	if by == (chat.User{}) {
+	if by.IsZero() {
 		return "nod"
 	}
 	return by.String()

@@ -14,8 +14,8 @@ import (
 )
 
 // PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. Log is an
-// [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began while replicas had not heard of the hold is marked
-// with the next write to it.
+// [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began while
+// replicas had not heard of the hold is marked with the next write to it.
 func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding) (chats int, err error) {
 	keeps, can := log.(agent.Retainer)
 	if !can {
