@@ -67,7 +67,7 @@ type scene struct {
 func newScene(t *testing.T, o fakediscord.Options, c Config) *scene {
 	t.Helper()
 	s := &scene{t: t, clock: fakediscord.NewManual()}
-	o.Clock, o.Undescribed = s.clock, func(fault string) { t.Error(fault) }
+	o.Clock, o.Undescribed = s.clock, t.Error
 	s.Server = fakediscord.New(o)
 	t.Cleanup(s.Server.Close)
 	s.channel = s.AddChannel(fakediscord.Channel{Name: "general"})

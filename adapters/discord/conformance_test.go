@@ -75,7 +75,7 @@ func openConformance(t *testing.T, in *conformance.Inbox, log *slog.Logger, over
 	w.ctx, cancel = context.WithTimeout(t.Context(), waiting)
 	t.Cleanup(cancel)
 	w.Server = fakediscord.New(fakediscord.Options{Clock: w.clock, Token: conformToken, Permissions: fakediscord.DefaultPermissions | fakediscord.MentionEveryone,
-		Undescribed: func(fault string) { t.Error(fault) }})
+		Undescribed: t.Error})
 	w.people = [2]string{conformance.Ana: w.AddUser(fakediscord.User{Name: "ana"}), conformance.Ben: w.AddUser(fakediscord.User{Name: "ben"})}
 	w.other, w.passer = w.AddUser(fakediscord.User{Name: "other", Bot: true}), w.AddUser(fakediscord.User{Name: "passer"})
 	w.room, w.passages = w.AddChannel(fakediscord.Channel{Name: "room"}), w.AddChannel(fakediscord.Channel{Name: "passages"})

@@ -280,7 +280,7 @@ func newParlor(t *testing.T, change ...func(*parlor, *Config)) *parlor {
 	t.Helper()
 	t.Parallel()
 	p := &parlor{t: t, clock: fakediscord.NewManual(), ledger: newDaybook(), marks: &shelf{}, log: &diary{}, ended: make(chan error, 1)}
-	p.Server = fakediscord.New(fakediscord.Options{Clock: p.clock, Undescribed: func(fault string) { t.Error(fault) }})
+	p.Server = fakediscord.New(fakediscord.Options{Clock: p.clock, Undescribed: t.Error})
 	t.Cleanup(p.Server.Close)
 	p.ana, p.ben = p.AddUser(fakediscord.User{Name: "Ana"}), p.AddUser(fakediscord.User{Name: "Ben"})
 	p.general = p.AddChannel(fakediscord.Channel{Name: "general"})

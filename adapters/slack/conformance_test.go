@@ -67,7 +67,7 @@ func openConformance(t *testing.T, in *conformance.Inbox, log *slog.Logger, over
 	w.ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	w.Server = fakeslack.New(fakeslack.Options{Clock: w.clock, BotToken: conformBotToken, AppToken: conformAppToken, SigningSecret: conformSigning,
-		Undescribed: func(fault string) { t.Error(fault) }})
+		Undescribed: t.Error})
 	for _, id := range conformPeople {
 		w.AddUser(fakeslack.User{ID: id, Name: strings.ToLower(id[2:])})
 	}

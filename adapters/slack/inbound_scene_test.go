@@ -210,7 +210,7 @@ func newScene(t *testing.T, web bool, change ...func(*scene, *Config)) *scene {
 	}
 	t.Cleanup(func() { scenes.Add(-1) })
 	sc := &scene{t: t, clock: fakeslack.NewManual(), ledger: newLedger(), log: &lines{}, ended: make(chan error, 1)}
-	sc.slack = fakeslack.New(fakeslack.Options{Team: "T1", BotUser: "UBOT", BotID: "BBOT", Clock: sc.clock, Undescribed: func(fault string) { t.Error(fault) }})
+	sc.slack = fakeslack.New(fakeslack.Options{Team: "T1", BotUser: "UBOT", BotID: "BBOT", Clock: sc.clock, Undescribed: t.Error})
 	t.Cleanup(sc.slack.Close)
 	for _, u := range []fakeslack.User{{ID: "UANA", Name: "Ana"}, {ID: "UBEN", Name: "Ben"}, {ID: "UGUEST", Name: "Gus", Guest: true},
 		{ID: "UEXT", Name: "Eve", Team: "T9"}, {ID: "UGONE", Name: "Old", Deleted: true}, {ID: "UOTHER", Name: "robot", Bot: true}} {

@@ -110,7 +110,7 @@ type room struct {
 
 func newRoom(t *testing.T, o fakeslack.Options) *room {
 	t.Helper()
-	o.Undescribed = func(fault string) { t.Error(fault) }
+	o.Undescribed = t.Error
 	s := fakeslack.New(o)
 	t.Cleanup(s.Close)
 	s.AddUser(fakeslack.User{ID: "UANA", Name: "Ana"})

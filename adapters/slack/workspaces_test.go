@@ -101,7 +101,7 @@ func newCompany(t *testing.T, keys ...string) *company {
 		return ctx.Err()
 	}
 	for _, team := range []string{"T1", "T2"} {
-		c.at[team] = home.Host(fakeslack.Options{Team: team, Enterprise: "E1", Undescribed: func(fault string) { t.Error(fault) }})
+		c.at[team] = home.Host(fakeslack.Options{Team: team, Enterprise: "E1", Undescribed: t.Error})
 		t.Cleanup(c.at[team].Close)
 		c.at[team].AddUser(fakeslack.User{ID: "UANA"})
 		c.at[team].AddChannel(fakeslack.Channel{ID: "C1", Members: []string{"UANA", c.at[team].BotUser()}})

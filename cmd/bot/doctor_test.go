@@ -100,7 +100,7 @@ func workspace(t *testing.T, o fakeslack.Options) map[string]string {
 	if o.Scopes == nil {
 		o.Scopes = asked(t)
 	}
-	o.Undescribed = func(fault string) { t.Error(fault) }
+	o.Undescribed = t.Error
 	s := fakeslack.New(o)
 	s.AddUser(fakeslack.User{ID: "U1", Name: "Ana"})
 	s.AddChannel(fakeslack.Channel{ID: "C1", Members: []string{s.BotUser()}})

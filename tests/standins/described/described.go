@@ -95,12 +95,15 @@ func reasons(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		return []string{strings.Join(e.InstanceLocation, "/") + ": " + e.ErrorKind.LocalizedString(english)}
 	}
-	_, any := e.ErrorKind.(*kind.AnyOf)
-	_, one := e.ErrorKind.(*kind.OneOf)
+	alternatives := false
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		alternatives = true
+	}
 	var out []string
 	for _, cause := range e.Causes {
 		found := reasons(cause)
-		if !any && !one {
+		if !alternatives {
 			out = append(out, found...)
 		} else if out == nil || distance(found) < distance(out) {
 			out = found

@@ -32,7 +32,7 @@ type room struct {
 
 func start(t *testing.T, o fakediscord.Options) *room {
 	t.Helper()
-	o.Undescribed = func(fault string) { t.Error(fault) }
+	o.Undescribed = t.Error
 	s := fakediscord.New(o)
 	t.Cleanup(s.Close)
 	r := &room{t: t, Server: s}

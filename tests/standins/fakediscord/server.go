@@ -47,7 +47,7 @@ type Options struct {
 	// Listen is an address such as "127.0.0.1:8092". Empty: any port of loopback
 	Listen string
 	// Undescribed hears of each call and answer that Discord's own description of its API has no place for. nil: they are not compared
-	Undescribed func(fault string)
+	Undescribed func(fault ...any)
 }
 
 // Server is the stand-in. Make one with [New], and [Server.Close] it.

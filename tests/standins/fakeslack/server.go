@@ -39,7 +39,7 @@ type Options struct {
 	// NoEcho: the app gets no events of its own messages and edits. Slack does send those.
 	NoEcho bool
 	// Undescribed hears of each call granted that Slack's own clients would not send (package spec). nil: they are not compared
-	Undescribed func(fault string)
+	Undescribed func(fault ...any)
 	// Lean keeps only the last version of each message and no form values in the journal: for benchmarks.
 	Lean bool
 	// PingEvery is how often sockets are pinged, in real time. 0: 5 s

@@ -73,7 +73,7 @@ func openGuild(t testing.TB, s guildSettings) *guild {
 		s.via = byGateway
 	}
 	g := &guild{t: t, via: s.via}
-	s.options.Undescribed = func(fault string) { t.Error(fault) }
+	s.options.Undescribed = t.Error
 	g.Server = fakediscord.New(s.options)
 	t.Cleanup(g.Close)
 	for id, name := range map[string]string{anaID: "Ana", benID: "Ben", adaID: "Ada", leaID: "Lea", opsID: "Olga"} {

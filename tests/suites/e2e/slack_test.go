@@ -70,7 +70,7 @@ func openOffice(t testing.TB, s officeSettings) *office {
 	}
 	o := &office{t: t, via: s.via, clock: fakeslack.NewManual(), rooms: &atomic.Int64{}}
 	s.options.Clock = o.clock
-	s.options.Undescribed = func(fault string) { t.Error(fault) }
+	s.options.Undescribed = t.Error
 	o.Server = fakeslack.New(s.options)
 	t.Cleanup(o.Close)
 	for _, u := range []fakeslack.User{

@@ -7,6 +7,7 @@ package spec
 import (
 	_ "embed"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,17 +48,13 @@ func Faults(method string, values url.Values) []string {
 
 // typed is a form's value as the clients have it before they make a form of it.
 func typed(name, text string) any {
+	kind, _, _ := strings.Cut(name, "_")
+	if flag, err := strconv.ParseBool(text); err == nil && slices.Contains([]string{"exclude", "include", "inclusive", "unfurl"}, kind) {
+		return flag
+	}
 	switch name {
 	case "blocks", "attachments", "files", "manifest", "message", "metadata", "prompts", "view", "limit", "length":
 		if v, err := described.JSON([]byte(text)); err == nil {
-			return v
-		}
-	case "inclusive", "unfurl_links", "unfurl_media":
-		if v, err := strconv.ParseBool(text); err == nil {
-			return v
-		}
-	default:
-		if v, err := strconv.ParseBool(text); err == nil && (strings.HasPrefix(name, "include_") || strings.HasPrefix(name, "exclude_")) {
 			return v
 		}
 	}
