@@ -74,10 +74,10 @@ func eval[T any](t *testing.T, ctx context.Context, js string) T {
 	return v
 }
 
-// until waits for a condition of the page, by its own frames.
+// until waits for a condition of the page.
 func until(t *testing.T, ctx context.Context, js string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(time.Minute))); err != nil {
+	if err := chromium.Until(ctx, js, time.Minute); err != nil {
 		shoot(t, ctx, "failed-"+t.Name())
 		t.Fatalf("waiting for %s: %v\npage: %s", js, err, eval[string](t, ctx, "document.body.innerText"))
 	}

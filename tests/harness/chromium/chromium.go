@@ -3,12 +3,15 @@ package chromium
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/tests/harness/need"
@@ -24,6 +27,16 @@ type program struct {
 	ctx   context.Context
 	stop  func()
 	err   error
+	blank *httptest.Server
+
+	mu   sync.Mutex
+	free []profile
+}
+
+// profile has cookies and storage of its own. Its one tab keeps the process that draws what tests open beside it: to start one takes longer than most tests.
+type profile struct {
+	ctx   context.Context
+	close func()
 }
 
 var (
@@ -44,25 +57,83 @@ func (p *program) open(t testing.TB, within time.Duration) context.Context {
 	p.once.Do(func() {
 		ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WSURLReadTimeout(opens),
-			chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("process-per-site", true),
 			// A process is not started before a page needs one: of each tab's time that takes a tenth.
 			chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))...)
 		ctx, tab := chromedp.NewContext(ctx)
-		p.ctx, p.stop = ctx, func() { tab(); cancel() }
+		p.blank = httptest.NewServer(http.NotFoundHandler())
+		p.ctx, p.stop = ctx, func() { tab(); cancel(); p.blank.Close() }
 		p.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
 	})
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, within)
+	in := p.profile(t)
+	ctx, cancel := context.WithTimeout(in.ctx, within)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		clean := !t.Failed() && in.clean(ctx)
+		cancel()
+		if !clean {
+			in.close()
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.free = append(p.free, in)
+	})
 	// Each page believes that its window is the one in front, whatever other tests open.
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
 	return ctx
+}
+
+// profile is one that no test uses, or a new one.
+func (p *program) profile(t testing.TB) profile {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 {
+		in := p.free[n-1]
+		p.free = p.free[:n-1]
+		return in
+	}
+	ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithNewBrowserContext())
+	if err := chromedp.Do(ctx, chromedp.Navigate(p.blank.URL)); err != nil {
+		t.Fatal(err)
+	}
+	return profile{ctx, cancel}
+}
+
+// clean forgets what a test's tab has kept, and says whether it did: what is not certain to be clean is not used again.
+func (p profile) clean(ctx context.Context) bool {
+	infos, err := chromedp.Targets(ctx)
+	if err != nil {
+		return false
+	}
+	c, keeper, pages := chromedp.FromContext(ctx), chromedp.FromContext(p.ctx), 0
+	for _, i := range infos {
+		if i.BrowserContextID == keeper.BrowserContextID && i.TargetID != keeper.Target.TargetID && i.TargetID != c.Target.TargetID {
+			pages++
+		}
+	}
+	origin, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.origin"))
+	if err != nil || pages > 0 {
+		return false
+	}
+	_, err = chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: origin, StorageTypes: "all"})
+	if err == nil {
+		_, err = chromedp.Call(ctx, storage.ClearCookies, storage.ClearCookiesParams{})
+	}
+	return err == nil
+}
+
+// Until waits for a condition of the page. It asks by the clock, as chromedp can do it in each of the page's frames: they would be drawn for that.
+func Until(ctx context.Context, js string, within time.Duration) error {
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(within)))
+	return err
 }
 
 // Stop ends what tests began: for TestMain.

@@ -80,7 +80,7 @@ func look[T any](p *tab, js string, opts ...chromedp.EvaluateOption) T {
 // until waits for a condition of the page.
 func (p *tab) until(js string) {
 	p.t.Helper()
-	if _, err := chromedp.Run(p.ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(patience))); err != nil {
+	if err := chromium.Until(p.ctx, js, patience); err != nil {
 		p.t.Fatalf("waiting for %s: %v\nthe page says: %s", js, err, look[string](p, "document.body.innerText"))
 	}
 }
