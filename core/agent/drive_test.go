@@ -28,6 +28,23 @@ func TestTheNewerLeaseIsDriven(t *testing.T) {
 	}
 }
 
+// What is not drawn because the lease seems to be over is owed yet: a renewal that was under way may say that it is not, and then nobody else comes
+// to draw it.
+func TestAnEditBetweenLeaseAndRenewal(t *testing.T) {
+	d := newDriver(&Engine{work: t.Context(), Config: Config{Logger: slog.New(slog.DiscardHandler)}}, Lease{Chat: here, Until: time.Now()}, Head{}, 1)
+	s := turn.New(here)
+	for i, ev := range []turn.Event{turn.Said{Delivery: "d", Text: "go"}, turn.Shown{Turn: "t1", Message: "m"}} {
+		s = turn.Apply(s, turn.Entry{Seq: uint64(i) + 1, Event: ev})
+	}
+	d.session.Store(&s)
+	ed := &editor{turn: "t1", ref: "m"}
+	d.offer(ed, Final)
+	(<-d.came)()
+	if !ed.owes() {
+		t.Error("nobody draws it any more")
+	}
+}
+
 // breaks is a platform that has every file, and a reader that breaks over one of them.
 type breaks struct{ Platform }
 

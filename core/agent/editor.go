@@ -95,7 +95,11 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 		s = *ed.outlived
 	}
 	view := d.viewOf(s, ed.turn)
-	if !d.held() || len(view.Blocks) == 0 { // a new holder repaints; of what nothing is known any more, what stands there stands
+	if len(view.Blocks) == 0 { // of what nothing is known any more, what stands there stands
+		return e
+	}
+	if !d.held() { // a new holder repaints; where a renewal under way says that it is ours after all, we do
+		e.err = ErrFenced
 		return e
 	}
 	m := render.Fit(view, d.platform().Limits())

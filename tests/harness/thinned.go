@@ -14,6 +14,6 @@ func Thinned[T any](all []T, name func(T) string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(name(x)))
-		return h.Sum32()%10 != 0
+		return h.Sum32()%30 != 0
 	})
 }

@@ -107,59 +107,6 @@ func TestNothingNewIsNoEdit(t *testing.T) {
 	has(w, "the message", w.Over(0), "An answer.")
 }
 
-// A busy platform names its wait; nothing is lost for it, not even what is longer than a lease.
-func TestRetryAfter(t *testing.T) {
-	const wait = 900 * time.Millisecond
-	w := New(t, Options{Lease: 300 * time.Millisecond})
-	var mu sync.Mutex
-	var refused time.Time
-	w.Platform.Trouble(func(op Op) Trouble {
-		mu.Lock()
-		defer mu.Unlock()
-		if op.Post || !strings.Contains(render.PlainText(op.View), "The end.") {
-			return Trouble{}
-		}
-		if refused.IsZero() {
-			refused = time.Now()
-			return Busy(wait)
-		}
-		if early := wait - time.Since(refused); early > 0 && !w.Logged("lost the lease of a chat") { // whose next driver does not know of the wait
-			w.Errorf("an edit came %v too early", early)
-		}
-		return Trouble{}
-	})
-	w.Model.When("go", func(h Heard) (agent.Reply, error) {
-		stands(w)
-		return Says("The end.")(h)
-	})
-	w.Say(w.Replicas[0], Ana, "go")
-	has(w, "the message", w.Over(0), "The end.")
-}
-
-// The card of an ask is drawn although the platform was busy longer than a lease, and its answer counts.
-func TestRetryAfterOnACard(t *testing.T) {
-	w := New(t, Options{Lease: 300 * time.Millisecond})
-	var once sync.Once
-	w.Platform.Trouble(func(op Op) (trouble Trouble) {
-		if !op.Post && strings.Contains(render.PlainText(op.View), "[Deny]") {
-			once.Do(func() { trouble = Busy(900 * time.Millisecond) })
-		}
-		return trouble
-	})
-	shown := w.Latch()
-	w.Model.When("go", func(h Heard) (agent.Reply, error) {
-		h.Stream(agent.Delta{Text: "Let me see."})
-		<-shown.C()
-		return Calls(Call("write", `{}`))(h)
-	})
-	w.Say(w.Replicas[0], Ana, "go")
-	w.Shows(0, "Let me see.")
-	shown.Open()
-	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
-	w.Over(0)
-	equal(w, "ran", w.Tools.Ran(), "write")
-}
-
 // A new message is answered at once although the last turn's final edit still waits for a busy platform.
 func TestBusyPlatformHoldsUpNobody(t *testing.T) {
 	w := New(t, Options{})
