@@ -129,7 +129,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	}
 	b.metrics = metrics.New(versionLine(), log)
 	looked := b.metrics.Store(b.store, surfaces)
-	managed := settings.Config{Log: looked, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
+	managed := settings.Config{Log: looked, Index: b.store, Tools: b.servers, Platforms: surfaces, Place: config.ParsePlace, Logger: log}
 	if managed.Reputations, err = parts.Reputations(c); err != nil {
 		return err
 	}

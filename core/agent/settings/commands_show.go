@@ -170,7 +170,7 @@ func (q *request) whyCommand(ctx context.Context, args []string) ([]string, erro
 	var at permission.Place
 	if len(args) > 1 && args[0] == "-in" {
 		var err error
-		if at, err = permission.ParsePlace(args[1]); err != nil {
+		if at, err = q.Place(args[1]); err != nil {
 			return []string{sanitize(err.Error())}, nil
 		}
 		args = args[2:]

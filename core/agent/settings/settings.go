@@ -76,6 +76,8 @@ type Config struct {
 	Index     agent.Index
 	Tools     agent.Tools               // only listed
 	Platforms map[string]agent.Platform // admins are written to on those that can; it is read when somebody is
+	// Place reads the name of a place that somebody typed. Nil: [permission.ParsePlace], which knows no platform's IDs.
+	Place func(string) (permission.Place, error)
 	// Reputations are shown with servers. Nil: none.
 	Reputations Reputations
 	// Analyst says what it thinks of tools that nobody accepted: it may only add caution. Nil: nobody does.
@@ -96,6 +98,9 @@ func New(c Config) (*Settings, error) {
 		if !x.there {
 			missing = append(missing, fmt.Errorf("settings: Config.%s is missing", x.name))
 		}
+	}
+	if c.Place == nil {
+		c.Place = permission.ParsePlace
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if len(missing) > 0 {

@@ -261,7 +261,7 @@ func TestSettingsAPICommandsInTheChat(t *testing.T) {
 	ana := b.session("Ana")
 	r := ana.room()
 	var out struct{ Lines []string }
-	for text, want := range map[string]string{"/whoami": "not an admin", "/nod permissions why workbench write_file": "write_file", "/pending": "", "/permissions": "", "/nod help": "whoami", "/halt": "Only an admin"} {
+	for text, want := range map[string]string{"/whoami": "not an admin", "/nod permissions why workbench write_file": "write_file", "/nod permissions why -in slack:T1:#ops workbench write_file": "want IDs, not names", "/pending": "", "/permissions": "", "/nod help": "whoami", "/halt": "Only an admin"} {
 		out.Lines = nil
 		if status, no := r.call("POST", r.path("/messages"), map[string]string{"text": text}, &out); status != http.StatusOK || len(out.Lines) == 0 || !strings.Contains(strings.Join(out.Lines, "\n"), want) {
 			t.Errorf("%s: %d %+v %q", text, status, no, out.Lines)
