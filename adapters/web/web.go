@@ -30,7 +30,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -135,9 +134,6 @@ func New(c Config) (*Server, error) {
 	}
 	if len(c.SignIn) > 0 {
 		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn[0].Host())
-	} else if !s.loopback && !s.sessions.HasKeys() {
-		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
-			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
 	s.frames = frames.New(c.Shelf, framesChat())

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -314,7 +315,7 @@ func careful(t *testing.T, pod any) {
 	}
 }
 
-// starts wants nod to take a configuration with the replicas' variables and those of their secret, and its metrics where the chart looks for them.
+// starts wants nod to take a configuration with the replicas' variables and those of their secret, to stay with it, and its metrics where the chart looks for them.
 func starts(t *testing.T, pod any, text string) {
 	t.Helper()
 	env := map[string]string{"REDIS_URL": "redis://redis:6379/0", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
@@ -325,4 +326,10 @@ func starts(t *testing.T, pod any, text string) {
 	if err != nil || c.Metrics.Listen != ":9464" || c.Listen != ":8080" {
 		t.Errorf("%v; it must listen on IPv6 as well as on IPv4, and does at %q, for metrics at %q:\n%s", err, c.Listen, c.Metrics.Listen, text)
 	}
+	c.Redis, c.DataDir, c.Audit.SignWith = config.Redis{}, t.TempDir(), ""
+	b, err := wire(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("a replica stops at once: %v", err)
+	}
+	b.close()
 }
