@@ -238,6 +238,7 @@ func TestChart(t *testing.T) {
 		"a misspelt value":        {func(v map[string]any) { v["networkpolicy"] = map[string]any{"enabled": false} }, "networkpolicy"},
 		"one level down":          {func(v map[string]any) { v["networkPolicy"].(map[string]any)["form"] = peer }, "form"},
 		"text for a number":       {func(v map[string]any) { v["replicas"] = "two" }, "/replicas"},
+		"a stop within its sleep": {func(v map[string]any) { v["terminationGracePeriodSeconds"] = 4 }, "/terminationGracePeriodSeconds"},
 		"a number for Prometheus": {func(v map[string]any) { v["serviceMonitor"].(map[string]any)["interval"] = 30 }, "/serviceMonitor/interval"},
 	} {
 		t.Run(name, func(t *testing.T) {
