@@ -320,8 +320,16 @@ func careful(t *testing.T, pod any) {
 func starts(t *testing.T, pod any, text string) {
 	t.Helper()
 	env := map[string]string{"REDIS_URL": "redis://redis:6379/0", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
+	var needs any
 	for _, v := range under(under(pod, "containers").([]any)[0], "env").([]any) {
-		env[under(v, "name").(string)] = under(v, "value").(string)
+		if name := under(v, "name").(string); name == "REDIS_URL" {
+			needs = under(v, "valueFrom", "secretKeyRef")
+		} else {
+			env[name] = under(v, "value").(string)
+		}
+	}
+	if got := fmt.Sprint(needs); got != "map[key:REDIS_URL name:nod]" {
+		t.Errorf("a replica whose secret has no REDIS_URL starts, with chats of its own, which end with it: %s", got)
 	}
 	c, err := config.Parse("nod.yaml", []byte(text), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 	if err != nil || c.Metrics.Listen != ":9464" || c.Listen != ":8080" {
