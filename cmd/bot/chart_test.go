@@ -307,6 +307,7 @@ func careful(t *testing.T, pod any) {
 		{"liveness", under(box, "livenessProbe", "httpGet", "path"), "/healthz"},
 		{"readiness", under(box, "readinessProbe", "httpGet", "path"), "/readyz"},
 		{"who reaps orphans", under(pod, "shareProcessNamespace"), "true"},
+		{"where a replica that stops at once says why", under(box, "terminationMessagePolicy"), "FallbackToLogsOnError"},
 		{"the time for proxies to learn of a stop", under(box, "lifecycle", "preStop", "sleep", "seconds"), "5"},
 		{"variables", under(box, "envFrom"), "[map[secretRef:map[name:nod]]]"},
 	} {
