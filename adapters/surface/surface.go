@@ -28,7 +28,6 @@ import (
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -72,7 +71,7 @@ type Asks interface {
 // Follow is which messages of a thread the bot listens to once it was mentioned there.
 type Follow string
 
-// The ways to follow. The zero value is FollowRequester.
+// The ways to follow. Empty is as around it, and at last FollowRequester.
 const (
 	FollowRequester Follow = "requester" // what the person says whom it works for
 	FollowThread    Follow = "thread"    // what anybody says
@@ -110,9 +109,9 @@ func FormOf(ctx context.Context, e Engine, c chat.Clicked, log *slog.Logger) (ca
 		log.Warn(c.Chat.Platform+": a form could not be filled in", "chat", c.Chat, "err", err)
 		return call, SayNotRead
 	}
-	call, ok := findAsk(s, c.Token)
+	call, _, _ = s.FindAsk(turn.AskID(c.Token))
 	switch {
-	case !ok:
+	case call.Status != turn.Awaiting:
 		return call, SayNotOpen
 	case c.Choice == chat.Edit && !turn.CanEdit(call): // a masked secret would stand in the form
 		return call, text.NotEditable
@@ -121,16 +120,6 @@ func FormOf(ctx context.Context, e Engine, c chat.Clicked, log *slog.Logger) (ca
 		return call, no.Say
 	}
 	return call, ""
-}
-
-// findAsk finds the call that an ask belongs to, while it waits.
-func findAsk(s turn.Session, ask string) (turn.ToolCall, bool) {
-	for _, c := range turn.OpenAsks(s) {
-		if ask != "" && string(c.Ask) == ask {
-			return c, true
-		}
-	}
-	return turn.ToolCall{}, false
 }
 
 // Details is what a choice shows to whoever made it: why something is asked, what a card masks, which is on record before they see it, or all of
@@ -183,11 +172,9 @@ func SayDone(ctx context.Context, e Engine, id chat.ID, c Command) string {
 	switch {
 	case c.Verb == "reset":
 		return SayReset
-	case c.Verb == "mode" && len(c.Args) > 0:
-		session, err := e.Session(ctx, id)
-		var want permission.Mode
-		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
-			return SayMode(want)
+	case len(c.Args) > 0: // of a chat's commands only mode has any
+		if s, err := e.Session(ctx, id); err == nil && s.Mode.String() == c.Args[0] {
+			return SayMode(s.Mode)
 		}
 	}
 	return ""
