@@ -34,9 +34,7 @@ func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.E
 		a.Logger.Warn("slack: a view of the settings could not be read", "err", err)
 		return render.Panel{}, false
 	}
-	if blocks.IsView(p.View) {
-		f.View = p.View
-	}
+	f.View = p.View
 	return p, true
 }
 
@@ -111,11 +109,7 @@ func (a *Adapter) act(ctx context.Context, f blocks.PanelForm, env chat.Envelope
 		return f, no.Say, false
 	}
 	if err != nil {
-		what := "an act in"
-		if f.Token != "" {
-			what = "a form of"
-		}
-		a.Logger.Error("slack: "+what+" the settings was not recorded", "err", err)
+		a.Logger.Error("slack: an act in the settings was not recorded", "err", err)
 		return f, sayNotSaved, false
 	}
 	return f.After(done.View), done.Say, true

@@ -336,19 +336,32 @@ func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 	if r, err := a.serve(t.Context(), open); err != nil || !strings.Contains(jsonOf(r.body), sayWasChanged) {
 		t.Errorf("%+v, %v", r, err)
 	}
+	click := func(meta, action string) receipt {
+		in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","team":{"id":"T1"},"user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h"},"actions":[` + action + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.View.Metadata = inbound.LooseString(meta)
+		r, err := a.serve(t.Context(), in)
+		if err != nil {
+			t.Errorf("%q %s: %v", meta, action, err)
+		}
+		return r
+	}
+	actions := []string{
+		`{"type":"button","action_id":"nodp:do:1","value":"revoke-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:go:1","value":"grants","action_ts":"1"}`,
+		`{"type":"static_select","action_id":"nodp:pick:1","selected_option":{"value":"server-ask"},"action_ts":"1"}`,
+	}
+	for _, action := range actions {
+		if r := click(blocks.PanelForm{View: "start"}.Metadata(), action); r.after != nil || r.body != nil {
+			t.Errorf("%s: %+v", action, r)
+		}
+	}
 	a.Settings = b
 	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, blocks.PanelForm{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, View: "start"}.Metadata()} {
-		for _, action := range []string{
-			`{"type":"button","action_id":"nodp:do:1","value":"revoke-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:go:1","value":"grants","action_ts":"1"}`,
-			`{"type":"static_select","action_id":"nodp:pick:1","selected_option":{"value":"server-ask"},"action_ts":"1"}`,
-		} {
-			in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h"},"actions":[` + action + `]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			in.View.Metadata = inbound.LooseString(meta)
-			if r, err := a.serve(t.Context(), in); err != nil || r.after != nil || r.body != nil {
-				t.Errorf("%q %s: %+v, %v", meta, action, r, err)
+		for _, action := range actions {
+			if r := click(meta, action); r.after != nil || r.body != nil {
+				t.Errorf("%q %s: %+v", meta, action, r)
 			}
 		}
 		in := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UANA"}
@@ -373,7 +386,7 @@ func TestWhatIsNoActIsLeftAlone(t *testing.T) {
 		`{"type":"button","action_id":"nodp:page:1","value":"-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:page:1","value":"x","action_ts":"1"}`, `{"type":"button","action_id":"nodp:link:1","action_ts":"1"}`,
 		`{"type":"static_select","action_id":"nodp:pick:1","value":"server-ask","action_ts":"1"}`, `{"type":"button","action_id":"nodp:do:1","value":"` + rep(41) + `","action_ts":"1"}`,
 	} {
-		in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h","private_metadata":"{\"v\":1,\"view\":\"start\"}"},"actions":[` + action + `]}`))
+		in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","team":{"id":"T1"},"user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h","private_metadata":"{\"v\":1,\"view\":\"start\"}"},"actions":[` + action + `]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -400,11 +413,14 @@ func TestLinksOfAPanel(t *testing.T) {
 			t.Errorf("%+v: %q", l, got)
 		}
 	}
-	nowhere := newAdapter(t, Config{}) // in a workspace whose address Slack did not say
-	nowhere.self.Team = "T1"
-	close(nowhere.introduced)
-	if got := nowhere.LinkTo(render.ChatLink{Chat: here.Chat().String()}); got != "" {
-		t.Errorf("%q", got)
+	for _, url := range []string{"", "https://a.example/"} { // of a workspace whose address Slack did not say, and of one that it has not named yet
+		nowhere := newAdapter(t, Config{})
+		if nowhere.self.Team, nowhere.self.URL = "T1", url; url == "" {
+			close(nowhere.introduced)
+		}
+		if got := nowhere.LinkTo(render.ChatLink{Chat: here.Chat().String()}); got != "" {
+			t.Errorf("%q", got)
+		}
 	}
 }
 
