@@ -88,7 +88,7 @@ func (m *Servers) Close() error {
 // starting: at most the longest ConnectTimeout. An error is that of ctx.
 func (m *Servers) Ready(ctx context.Context) error {
 	m.mu.Lock()
-	started := m.started && m.life.Err() == nil
+	started := m.started
 	m.mu.Unlock()
 	if !started {
 		return nil
@@ -106,8 +106,8 @@ func (m *Servers) Ready(ctx context.Context) error {
 func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
 	soon, stop := context.WithTimeout(ctx, m.patience)
 	defer stop()
-	if err := m.Ready(soon); err != nil && ctx.Err() != nil {
-		return nil, nil, fmt.Errorf("listing tools: %w", err)
+	if _ = m.Ready(soon); ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("listing tools: %w", ctx.Err())
 	}
 	lists := make([][]agent.ToolSpec, len(m.names))
 	var faults []agent.ServerFault

@@ -462,6 +462,11 @@ func TestBeforeStartAndAfterClose(t *testing.T) {
 	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 || !strings.Contains(faults[0].Say, "not connected yet") {
 		t.Errorf("before Start: %v, %v", faults, err)
 	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if err := m.Ready(over); err != nil {
+		t.Error("who comes before Start waits for what nobody begins")
+	}
 	ctx, stop := context.WithCancel(within(t))
 	ran := make(chan error, 1)
 	go func() {
@@ -483,6 +488,13 @@ func TestBeforeStartAndAfterClose(t *testing.T) {
 	m.Start() // does nothing
 	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 {
 		t.Errorf("after Close: %v, %v", faults, err)
+	}
+	if m, err = New(Config{Servers: map[string]Server{"files": {URL: "http://127.0.0.1:1"}}}); err != nil || m.Close() != nil {
+		t.Fatal(err)
+	}
+	m.Start() // neither does it where it never had: nobody would wait for its end
+	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 || !strings.Contains(faults[0].Say, "not connected yet") {
+		t.Errorf("closed before Start: %v, %v", faults, err)
 	}
 }
 
