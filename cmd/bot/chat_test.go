@@ -288,16 +288,22 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 			t.Errorf("it was written:\n%s", k.out)
 		}
 	})
-	t.Run("the terminal is closed while it asks", func(t *testing.T) {
-		k := atTerminal(t, nil, "-url", b.url, "write hello to notes.txt")
-		k.until(threeWords)
-		k.typed("o") // nobody finished this line
-		_ = k.keys.Close()
-		k.ends(command.OK)
-		if b.file("notes.txt") != "(missing)" {
-			t.Errorf("it was written:\n%s", k.out)
-		}
-	})
+	for _, words := range [][]string{{"write hello to notes.txt"}, nil} {
+		t.Run("the terminal is closed while it asks", func(t *testing.T) {
+			k := atTerminal(t, nil, append([]string{"-url", b.url}, words...)...)
+			if words == nil { // what comes after the turn is nothing
+				k.until("> ")
+				k.typed("write hello to notes.txt\n")
+			}
+			k.until(threeWords)
+			k.typed("o") // nobody finished this line
+			_ = k.keys.Close()
+			k.ends(command.OK)
+			if b.file("notes.txt") != "(missing)" {
+				t.Errorf("it was written:\n%s", k.out)
+			}
+		})
+	}
 }
 
 // What was typed before a question stood there does not answer it.

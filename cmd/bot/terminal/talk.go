@@ -90,7 +90,7 @@ func (t *talk) turns(ctx context.Context) (code int) {
 			return code
 		}
 		if text != "" {
-			if code = t.turn(ctx, text); code == command.Fail && t.lines == nil {
+			if code = t.turn(ctx, text); t.lines == nil { // the input ended meanwhile
 				return code
 			}
 		}
