@@ -208,7 +208,7 @@ func TestMasksCoverNoCommand(t *testing.T) {
 		`{"text":"the token is required: see below"}`, `{"text":"sk-learn and sk-image"}`, `{"pass_through":"x1"}`, `{"text":"a password: please"}`,
 		`{"access_level":"admin"}`, `{"primary_key":"name"}`, `{"pin":"1;rm -rf x"}`, `{"bucket":"sk-production-customers-europe-2"}`, `{"bucket":"sk-production_customers_europe_2"}`,
 		`{"text":"Authorization: see documentation"}`, `{"command":"curl -H 'Authorization: Token abcd1234$(id)'"}`, `{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\n` + mii + `\nreboot"}`,
-		`{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\nMIIEpAIB\npoweroff\npoweroff\npoweroff"}`, `{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\nMAKEDEVS"}`, // lines too short, too little of it
+		`{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\nMIIEpAIB\npoweroff\npoweroff\npoweroff\npoweroff\npoweroff"}`, `{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\nMAKEDEVS"}`, // lines too short, too little of it
 		`{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\n` + mii + `\n/srv` + mii[8:] + `\n` + mii[4:] + `"}`, `{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\n` + mii + `\n/srv` + mii + `"}`,
 		`{"command":"echo -----BEGIN A PRIVATE ` + `KEY-----\n/srv/data/jobs/nightly/reports/run/evilx"}`,
 		`{"command":"bash basic dXNlcjpwYXNzd"}`, `{"command":"bash basic dXNlcnBhc3N3b3Jk"}`, `{"command":"bash basic /zr/evil"}`, // no base64 to its end, without a password, no text

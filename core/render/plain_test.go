@@ -45,6 +45,9 @@ write_file of files is allowed
 	if got := render.Question(m); got != "Write hello to notes.txt? (Run write_file from files) Allow for this chat, Allow once or Deny?" {
 		t.Errorf("%s", got)
 	}
+	if got := render.PlainLine(render.Line{render.Plain("in "), render.Channel("slack:T1:C1")}); got != "in channel C1 on Slack" {
+		t.Errorf("%s", got)
+	}
 	if got := render.Question(render.Message{}); got != "" {
 		t.Errorf("%s", got)
 	}

@@ -81,6 +81,10 @@ func TestWhatIsCutCanBeViewed(t *testing.T) {
 			t.Errorf("%s:\n%s", name, render.PlainText(out))
 		}
 	}
+	changes := with(func(a *render.Ask) { a.Args.Diff = long })
+	if got := asks(render.Fit(render.Message{Blocks: []render.Block{changes}}, render.Limits{Args: 1500}))[0]; len(got.Args.Diff) > 1600 || got.Args.JSON != changes.Args.JSON || got.Run != changes.Run || got.Warning != changes.Warning {
+		t.Errorf("more than the changes is cut: %+v", got)
+	}
 }
 
 // Where blocks have to go, what is over goes first, and what people are asked is counted once.
@@ -126,6 +130,11 @@ func TestWhichButtonsStay(t *testing.T) {
 	}
 	if !slices.Equal(is[0].Choices, many.Choices) {
 		t.Errorf("%s", choicesSaid(is[0].Choices))
+	}
+	undo := render.Step{State: render.StepDone, Title: "read", Choices: []render.Choice{{Choice: chat.Undo, Token: "s", Label: "Undo"}}}
+	below := render.Fit(render.Message{Blocks: slices.Concat([]render.Block{card(1)}, slices.Repeat([]render.Block{undo}, 20))}, render.Limits{Choices: render.Floor.Choices})
+	if is := asks(below); choicesSaid(is[0].Choices) != "allow_chat:ask1 allow_once:ask1 deny:ask1" || below.Blocks[20].(render.Step).Choices == nil {
+		t.Errorf("a question above steps lost what answers it:\n%s", render.PlainText(below))
 	}
 	label := strings.Repeat("x", 40)
 	got := render.Fit(render.Message{Choices: []render.Choice{{Label: label}, {Label: label + "y", Hint: "why"}}}, render.Floor).Choices
