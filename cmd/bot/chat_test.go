@@ -248,6 +248,9 @@ func TestChatTurnAfterTurn(t *testing.T) {
 	k.until("> ")
 	_ = k.keys.Close()
 	k.ends(command.OK)
+	if strings.Contains(k.out.String(), "(): ") {
+		t.Errorf("it asks about nothing:\n%s", k.out)
+	}
 	if !strings.Contains(k.errs.String(), b.url+"/c/c-") {
 		t.Errorf("it does not say where the chat is: %s", k.errs)
 	}
@@ -359,6 +362,14 @@ func TestChatInterrupted(t *testing.T) {
 	if got := b.file("notes.txt"); got != "(missing)" {
 		t.Errorf("the file says %q", got)
 	}
+	again := atTerminal(t, nil, "-url", b.url, "write hello to notes.txt")
+	again.until(threeWords)
+	b.stop() // so that nothing comes of the first
+	again.signals <- syscall.SIGINT
+	again.until(sayStopping)
+	again.signals <- syscall.SIGINT
+	again.ends(interrupted)
+	b = running(t, nil)
 	idle := atTerminal(t, nil, "-url", b.url)
 	idle.until("> ")
 	idle.signals <- syscall.SIGINT
@@ -521,6 +532,28 @@ func TestChatProblems(t *testing.T) {
 	big := process{args: []string{"chat"}, Process: command.Process{Stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome}}
 	if code := big.main(); code != command.Usage {
 		t.Errorf("what no message takes is code %d", code)
+	}
+}
+
+// What a bot refuses, or one that goes away, is said, and the code is that of no answer: also where nothing goes on.
+func TestChatIsRefused(t *testing.T) {
+	for name, words := range map[string][]string{"/api/v1/chats": {"hi"}, "/api/v1/chats/c/messages": {"hi"}, "/api/v1/chats/c/events": nil, "/api/v1/chats/c/events?": {"hi"}} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == strings.TrimSuffix(name, "?") {
+					w.WriteHeader(http.StatusNotFound)
+					fmt.Fprint(w, `{"error":{"code":"gone","message":"It is gone."}}`)
+					return
+				}
+				fmt.Fprint(w, `{"key":"k","chat_id":"c"}`)
+			}))
+			defer s.Close()
+			k := atTerminal(t, nil, append([]string{"-url", s.URL}, words...)...)
+			k.ends(command.Fail)
+			if said := k.errs.String(); strings.Count(said, "It is gone.") != 1 {
+				t.Error(said)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -84,9 +86,12 @@ func (t *talk) begin(ctx context.Context, key string) error {
 func (t *talk) turns(ctx context.Context) (code int) {
 	fmt.Fprintln(t.Stderr, "This chat is also at "+t.page+" for whoever knows the address. Ctrl-D ends.")
 	for {
-		text, ok := t.next()
-		if !ok {
+		text, err := t.next()
+		if err != nil {
 			fmt.Fprintln(t.Stdout)
+			if !errors.Is(err, io.EOF) {
+				code = t.Refuse(command.Fail, err)
+			}
 			return code
 		}
 		if text != "" {
@@ -97,27 +102,29 @@ func (t *talk) turns(ctx context.Context) (code int) {
 	}
 }
 
-// next waits for a line while nothing goes on.
-func (t *talk) next() (text string, ok bool) {
+// next waits for a line while nothing goes on. io.EOF: there is none any more.
+func (t *talk) next() (text string, err error) {
 	t.number = t.keys.put()
 	t.screen.ask("> ")
 	t.screen.open = false // what is typed ends this line
 	for {
 		select {
 		case l, more := <-t.lines:
-			if !more || l.at >= t.number {
-				return strings.TrimSpace(l.text), more
+			switch {
+			case !more:
+				return "", io.EOF
+			case l.at >= t.number:
+				return strings.TrimSpace(l.text), nil
 			}
 			t.screen.say(sayTooEarly)
 			fmt.Fprint(t.Stdout, "> ")
 		case e := <-t.events:
 			if e.err != nil {
-				fmt.Fprintln(t.Stderr, "nod:", e.err)
-				return "", false
+				return "", e.err
 			}
 			t.hear(e)
 		case <-t.Signals:
-			return "", false
+			return "", io.EOF
 		}
 	}
 }

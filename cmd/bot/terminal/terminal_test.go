@@ -46,6 +46,16 @@ func TestChatTurnEndsOnce(t *testing.T) {
 	}
 }
 
+// What somebody writes on the page meanwhile does not take the place of what the bot asks.
+func TestChatKeepsWhatIsAsked(t *testing.T) {
+	talk := &talk{screen: newScreen(io.Discard)}
+	talk.hear(event{name: "message", data: `{"id":"m1","role":"assistant","blocks":[{"type":"ask","request_id":"a"}]}`})
+	talk.hear(event{name: "message", data: `{"id":"m2","role":"user","blocks":[{"type":"text","markdown":"and?"}]}`})
+	if len(talk.message.Blocks) != 1 || talk.message.Blocks[0].RequestID != "a" {
+		t.Errorf("%+v", talk.message)
+	}
+}
+
 // A line belongs to the question that stood there when it was begun.
 func TestKeyboard(t *testing.T) {
 	k := newKeyboard()
