@@ -504,12 +504,16 @@ func TestChatProblems(t *testing.T) {
 	defer locked.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
+	port := strings.TrimPrefix(gone.URL, "http://127.0.0.1")
 	for name, tt := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
 		"no bot":        {[]string{"-url", gone.URL, "hi"}, command.Fail, "no bot can be reached at " + gone.URL},
+		"in the open":   {[]string{"-url", "http://0.0.0.0" + port, "hi"}, command.Fail, "note: the session key goes over the network unencrypted"},
+		"encrypted":     {[]string{"-url", "https://0.0.0.0" + port, "hi"}, command.Fail, "no bot can be reached"},
+		"on localhost":  {[]string{"-url", "http://localhost" + port, "hi"}, command.Fail, "no bot can be reached"},
 		"another site":  {[]string{"-url", redirects.URL, "hi"}, command.Fail, "answers 307"},
 		"needs a key":   {[]string{"-url", locked.URL, "hi"}, command.Fail, "Set NOD_SESSION_KEY."},
 		"no address":    {[]string{"-url", "localhost:8080", "hi"}, command.Usage, "-url: want where the bot listens"},
@@ -518,7 +522,7 @@ func TestChatProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := try(t, append([]string{"chat"}, tt.args...), map[string]string{"NOD_SESSION_KEY": "s3cret"}, nil)
-			if code != tt.code || !strings.Contains(errs, tt.says) || out != "" || strings.Contains(errs, "s3cret") {
+			if code != tt.code || !strings.Contains(errs, tt.says) || out != "" || strings.Contains(errs, "s3cret") || strings.Contains(errs, "note:") != (name == "in the open") {
 				t.Errorf("code %d, %q, %q", code, out, errs)
 			}
 		})
