@@ -172,6 +172,7 @@ func SayDone(ctx context.Context, e Engine, id chat.ID, c Command) string {
 	switch {
 	case c.Verb == "reset":
 		return SayReset
+	case slices.Equal(c.Args, []string{"never"}): // it was told that this has to be said twice
 	case len(c.Args) > 0: // of a chat's commands only mode has any
 		if s, err := e.Session(ctx, id); err == nil && s.Mode.String() == c.Args[0] {
 			return SayMode(s.Mode)

@@ -120,6 +120,7 @@ func TestWhatIsSaidOfACommand(t *testing.T) {
 		"reset":          {told{}, SayReset},
 		"stop":           {told{sessions: here}, ""},
 		"mode":           {told{sessions: here}, ""}, // the engine says how it is used
+		"mode never":     {told{sessions: here}, ""}, // as it is already, but it has to be said twice
 		"mode never yes": {told{sessions: here}, SayMode(permission.ModeNever)},
 		"mode always":    {told{sessions: here}, ""}, // it was refused
 		"mode tool":      {told{err: errDown}, ""},
