@@ -40,7 +40,7 @@ func discordNotTheirs(t *testing.T, g *guild) {
 			t.Errorf("Ben is told %s", shown(m.Version))
 		}
 	}
-	if got := shown(k.now(id).Version); got != before || g.wrote(t, args) != 0 || len(k.answers()) != 1 {
+	if got := shown(k.now(id).Version); got != before || g.wrote(t, args) != 0 || len(k.turns()) != 1 {
 		t.Errorf("clicks of others changed something: ran %d times: %s\nwas %s", g.wrote(t, args), got, before)
 	}
 	k.click(adaID, id, "Allow once")

@@ -22,7 +22,7 @@ func TestDiscordMessageGone(t *testing.T) {
 // cancelled checks that nothing of a turn whose message went away runs or waits any more, and that the thread goes on.
 func (k *talk) cancelled(args string) {
 	k.t.Helper()
-	n := len(k.answers())
+	n := len(k.turns())
 	k.say(anaID, k.me("say we go on"))
 	k.done(k.answer(n+1), "we go on")
 	if n := k.wrote(k.t, args); n != 0 {
@@ -135,10 +135,10 @@ func discordLocked(t *testing.T, g *guild) {
 	if n := g.wrote(t, args); n != 0 {
 		t.Errorf("it ran %d times", n)
 	}
-	n := len(k.answers())
+	n := len(k.turns())
 	k.say(anaID, g.me("say we go on"))
 	k.until("the thread goes on", func() bool {
-		all := k.answers()
+		all := k.turns()
 		return len(all) > n && strings.Contains(shown(all[len(all)-1].Version), "we go on")
 	})
 }
@@ -228,8 +228,8 @@ func TestDiscordWithoutRedis(t *testing.T) {
 	k.insist(anaID, id, "Allow once")
 	k.done(id, "gave: written", "allowed once by Ana")
 	k.done(k.answer(2), "after the outage")
-	if n := g.wrote(t, args); n != 1 || len(k.answers()) != 2 {
-		t.Errorf("it ran %d times, and there are %d messages", n, len(k.answers()))
+	if n := g.wrote(t, args); n != 1 || len(k.turns()) != 2 {
+		t.Errorf("it ran %d times, and there are %d messages", n, len(k.turns()))
 	}
 }
 
@@ -249,8 +249,8 @@ func TestDiscordWhileItWrites(t *testing.T) {
 				t.Fatal("it is written already")
 			}
 			g.reconnected(func() { lose(g) })
-			if text := k.done(id, "w0099"); !strings.Contains(abridged(text), "100 words") || len(k.answers()) != 1 {
-				t.Errorf("%d messages: %s", len(k.answers()), text)
+			if text := k.done(id, "w0099"); !strings.Contains(abridged(text), "100 words") || len(k.turns()) != 1 {
+				t.Errorf("%d messages: %s", len(k.turns()), text)
 			}
 			k.say(anaID, "say heard again")
 			k.done(k.answer(2), "heard again")
@@ -284,7 +284,7 @@ func TestDiscordTwoOnOneShard(t *testing.T) {
 	last := g.mention(t, "say to one")
 	last.done(last.answer(1), "to one")
 	for _, c := range []*talk{k, again, last} {
-		if n := len(c.answers()); n != 1 {
+		if n := len(c.turns()); n != 1 {
 			t.Errorf("%d messages for one mention", n)
 		}
 	}

@@ -64,7 +64,7 @@ func notTheirs(t *testing.T, o *office) {
 	if got := th.now(ts); len(got.Versions) != before || o.wrote(t, args) != 0 {
 		t.Errorf("clicks of others changed something: ran %d times: %s", o.wrote(t, args), th)
 	}
-	if all := th.answers(); len(all) != 1 {
+	if all := th.turns(); len(all) != 1 {
 		t.Errorf("a refusal stands in the thread: %s", th)
 	}
 	th.click(admin, ts, "Allow once")

@@ -125,7 +125,7 @@ func TestSlackWithoutRedis(t *testing.T) {
 			if n := o.wrote(t, args); n != 1 {
 				t.Errorf("it ran %d times", n)
 			}
-			if all := th.answers(); len(all) != 2 {
+			if all := th.turns(); len(all) != 2 {
 				t.Errorf("%d messages: %s", len(all), th)
 			}
 		})
@@ -152,7 +152,7 @@ func (th *thread) cancelled(ts string, version int, args string) {
 		}
 		return false
 	})
-	n := len(th.answers())
+	n := len(th.turns())
 	th.say(ana, th.me("say we go on"))
 	th.done(th.answer(n+1), "we go on")
 	if n := th.wrote(th.t, args); n != 0 {
@@ -279,7 +279,7 @@ func TestSlackAnswerLost(t *testing.T) {
 	o.Fail("response_url", 1, fakeslack.Fault{CutAfter: true})
 	th.click(ana, ts, "Allow once")
 	th.done(ts, "gave: written")
-	if all := th.answers(); len(all) != 1 || o.wrote(t, args) != 1 {
+	if all := th.turns(); len(all) != 1 || o.wrote(t, args) != 1 {
 		t.Errorf("%d messages, and it ran %d times: %s", len(all), o.wrote(t, args), th)
 	}
 }
