@@ -397,6 +397,37 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, onRedis(t).env, "verify -anchors "+file, command.OK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
 }
 
+// A chat that faded may begin anew; nothing else explains why a log does not go through what was anchored.
+func TestAuditAnchorsOfEarlier(t *testing.T) {
+	now, file := time.Now(), filepath.Join(t.TempDir(), "anchors")
+	for _, x := range []struct {
+		what, chat string
+		last, at   time.Time // of what was anchored, and of what stands there now; zero: nothing
+		code       int
+	}{
+		{"faded", "web::one", now.AddDate(-2, 0, 0), time.Time{}, command.OK},
+		{"faded, and somebody spoke there again", "web::one", now.AddDate(-2, 0, 0), now, command.OK},
+		{"rewritten", "web::one", now.Add(-time.Hour), now, command.Fail},
+		{"rewritten with a time to come", "web::one", now.Add(-time.Hour), now.AddDate(9, 0, 0), command.Fail},
+		{"the settings, which never fade", "nod::settings", now.AddDate(-2, 0, 0), time.Time{}, command.Fail},
+	} {
+		k := onRedis(t)
+		if !x.at.IsZero() {
+			k.mini.SetTime(x.at)
+			k.asks("one", "write_file", chat.Deny)
+		}
+		for _, line := range []string{"verify -anchors ", "anchor -out "} {
+			anchor := fmt.Sprintf(`{"chat":%q,"seq":5,"roll":"r","last":%q,"at":%[2]q}`+"\n", x.chat, x.last.Format(time.RFC3339))
+			if err := os.WriteFile(file, []byte(anchor), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, out, errs := audits(t, k.env, strings.Fields(line+file)...); code != x.code || strings.Contains(out+errs, "broken: chat "+x.chat) != (code != command.OK) {
+				t.Errorf("%s: %s: code %d\n%s%s", x.what, line, code, out, errs)
+			}
+		}
+	}
+}
+
 // The embedded state belongs to one process: the audit reads what that has written so far, and takes nothing from it.
 func TestAuditBesideARunningBot(t *testing.T) {
 	dir := t.TempDir()

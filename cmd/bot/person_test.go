@@ -269,13 +269,29 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	if before := say("1", "the old words"); !strings.Contains(before, "the old words") {
 		t.Fatal(before)
 	}
+	anchors := filepath.Join(t.TempDir(), "anchors")
+	k.does(t, command.OK, "audit anchor -out "+anchors)
 	k.does(t, command.OK, "person delete web::nina -yes", "Deleted.")
+	k.does(t, command.OK, "audit anchor -out "+anchors)
 	if after := say("2", "new words"); strings.Contains(after, "old words") || !strings.Contains(after, "new words") {
 		t.Error(after)
 	}
 	if out := k.does(t, command.OK, "person export web::nina", "new words"); strings.Contains(out, "old words") {
 		t.Error(out)
 	}
+	for range 2 { // the second goes through what the first one anchored of the new chat
+		k.does(t, command.OK, "audit verify -anchors "+anchors, "ok: ")
+		k.does(t, command.OK, "audit anchor -out "+anchors)
+	}
+	_, _, head, err := s.Load(t.Context(), id)
+	if err == nil {
+		err = s.Erase(t.Context(), id, head.Seq) // on no record: that of the first time says nothing of it
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.does(t, command.Fail, "audit verify -anchors "+anchors, "broken: chat web::room: entry 1: ")
+	k.does(t, command.Fail, "audit anchor -out "+anchors, "broken: chat web::room: it was anchored")
 }
 
 // Of a log that does not hold nothing is deleted, for nobody knows who else is in it. Where the settings cannot be read, nobody knows what is held.

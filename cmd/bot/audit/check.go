@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,19 +48,38 @@ func readAnchors(path string, mayLack bool) (anchored, error) {
 	return out, nil
 }
 
-// compare takes all chats with what was anchored of each, and then those that were anchored and are gone; those expired may be so by
-// themselves. It gives how many chats there are.
+// compare takes all chats with what was anchored of each, and then those that were anchored and are gone. An anchor is left out where what it saw was
+// deleted since, on record, or was silent for longer than logs are kept, before the chat began as it stands now. It gives how many chats there are.
 func (a *auditor) compare(
-	ctx context.Context, with anchored, take func(chat.ID, []state.Anchor) error, gone func(name string, expired bool) error,
+	ctx context.Context, with anchored, take func(chat.ID, []state.Anchor) error, gone func(name string, left []state.Anchor, erased bool) error,
 ) (n int, err error) {
-	seen := map[string]bool{}
+	erased, err := a.erased(ctx)
+	if err != nil {
+		return 0, err
+	}
+	now, seen := time.Now(), map[string]bool{}
+	left := func(name string, until time.Time) []state.Anchor {
+		keep := a.keep
+		if name == agent.SettingsChat.String() { // it never fades
+			keep = -1
+		}
+		return slices.DeleteFunc(slices.Clone(with[name]), func(x state.Anchor) bool {
+			return x.Expired(keep, until) || slices.ContainsFunc(erased[name], func(at time.Time) bool { return at.After(x.Last) && !at.After(until) })
+		})
+	}
 	n, err = a.chats(ctx, func(id chat.ID) error {
-		seen[id.String()] = true
-		return take(id, with[id.String()])
+		name, began := id.String(), time.Time{}
+		if seen[name] = true; len(with[name]) > 0 {
+			_, _ = a.store.Walk(ctx, id, func(e turn.Entry, _ agent.Head) error { // what is wrong there, take finds
+				began = e.At
+				return io.EOF
+			})
+		}
+		return take(id, left(name, slices.MinFunc([]time.Time{began, now}, time.Time.Compare))) // a clock that is ahead explains nothing more
 	})
 	for _, name := range slices.Sorted(maps.Keys(with)) {
 		if err == nil && !seen[name] {
-			err = gone(name, !slices.ContainsFunc(with[name], func(x state.Anchor) bool { return !x.Expired(a.keep, time.Now()) }))
+			err = gone(name, left(name, now), len(erased[name]) > 0)
 		}
 	}
 	return n, err
@@ -71,10 +91,6 @@ func (a *auditor) verify(ctx context.Context) error {
 		return fmt.Errorf("-anchors: %w", err)
 	}
 	entries, checked, expired, deleted := uint64(0), 0, 0, 0
-	erased, err := a.erased(ctx)
-	if err != nil {
-		return err
-	}
 	check := func(id chat.ID, anchors []state.Anchor) error {
 		head, err := a.store.Verify(ctx, id, anchors...)
 		if err == nil {
@@ -83,19 +99,19 @@ func (a *auditor) verify(ctx context.Context) error {
 		entries += head.Seq
 		return err
 	}
-	chats, err := a.compare(ctx, anchors, check, func(name string, silent bool) error {
+	chats, err := a.compare(ctx, anchors, check, func(name string, left []state.Anchor, erased bool) error {
 		id, err := chat.ParseID(name)
 		switch {
 		case err != nil:
 			return fmt.Errorf("-anchors: %q is no chat: %w", name, err)
-		case erased[name]:
+		case len(left) > 0:
+			return a.report(check(id, left))
+		case erased:
 			deleted++
-			return nil
-		case silent:
+		default:
 			expired++
-			return nil
 		}
-		return a.report(check(id, anchors[name]))
+		return nil
 	})
 	if err != nil {
 		return err
@@ -122,15 +138,15 @@ func (a *auditor) verify(ctx context.Context) error {
 	return nil
 }
 
-// erased are the chats that went with what was kept of a person: the settings' log says so, as far as it holds.
-func (a *auditor) erased(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
+// erased are the chats that went with what was kept of a person, and when: the settings' log says so, as far as it holds.
+func (a *auditor) erased(ctx context.Context) (map[string][]time.Time, error) {
+	out := map[string][]time.Time{}
 	_, err := a.store.Walk(ctx, agent.SettingsChat, func(e turn.Entry, _ agent.Head) error {
 		ev, _ := e.Event.(turn.Changed)
 		for _, c := range ev.Changes {
 			if c, ok := c.(permission.Erased); ok {
 				for _, name := range c.Chats {
-					out[name] = true
+					out[name] = append(out[name], e.At)
 				}
 			}
 		}
@@ -156,10 +172,6 @@ func (a *auditor) anchor(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	erased, err := a.erased(ctx)
-	if err != nil {
-		return err
-	}
 	var lines []byte
 	fresh, same := 0, 0
 	if _, err := a.compare(ctx, known, func(id chat.ID, anchors []state.Anchor) error {
@@ -175,8 +187,8 @@ func (a *auditor) anchor(ctx context.Context) error {
 		fresh++
 		lines = append(append(lines, b...), '\n')
 		return err
-	}, func(name string, expired bool) error {
-		if !expired && !erased[name] {
+	}, func(name string, left []state.Anchor, _ bool) error {
+		if len(left) > 0 {
 			a.broken++
 			fmt.Fprintf(a.findings, "broken: chat %s: it was anchored, and nothing of it is kept\n", name)
 		}
