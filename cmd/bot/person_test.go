@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -314,6 +316,70 @@ func TestPersonOfABrokenLog(t *testing.T) {
 	}
 	k.env["NOD_CONFIG"] = write(t, "lese: 1s\n")
 	is.does(t, command.Usage, "person export web::nina", "there is no such field")
+}
+
+// Where something cannot be read, an export is not whole and ends as a failure; nothing is deleted or held, and nothing is said to be.
+func TestPersonOfWhatCannotBeRead(t *testing.T) {
+	for _, what := range []string{"::one", "sessions"} {
+		k := onRedis(t)
+		k.people()
+		for _, name := range k.mini.Keys() {
+			if strings.HasSuffix(name, what) {
+				k.mini.Del(name)
+				if err := k.mini.Set(name, "x"); err != nil { // as another program would
+					t.Fatal(err)
+				}
+			}
+		}
+		is, file := keeper{env: k.env}, filepath.Join(t.TempDir(), "nina.json")
+		for _, line := range []string{"person export web::nina -o " + file, "person delete web::nina", "person delete web::nina -yes"} {
+			if out := is.does(t, command.Fail, line, "WRONGTYPE"); out != "" {
+				t.Errorf("%s, %s: %s", what, line, out)
+			}
+		}
+		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left behind, %v", what, left, err)
+		}
+		if _, err := k.store.Walk(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/1"}, func(e turn.Entry, _ agent.Head) error {
+			if _, stopped := e.Event.(turn.StopAsked); stopped {
+				t.Errorf("%s: her turn is stopped", what)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		if what == "::one" {
+			is.does(t, command.Fail, "hold web::nina", "WRONGTYPE")
+		}
+	}
+}
+
+// joins is a terminal on which somebody writes in Nina's chat once it says what goes.
+type joins struct {
+	bytes.Buffer
+	once sync.Once
+	do   func()
+}
+
+func (j *joins) Write(b []byte) (int, error) {
+	j.once.Do(j.do)
+	return j.Buffer.Write(b)
+}
+
+// Whoever joins a chat while it is to be deleted keeps their words.
+func TestPersonDeleteOfAChatThatSomebodyJoins(t *testing.T) {
+	k := onRedis(t)
+	k.people()
+	k.env["HOME"] = "/home/ana"
+	one := chat.ID{Platform: "web", Key: "one"}
+	out := joins{do: func() { k.put(one, "joins", turn.Said{Delivery: "joins", By: ben, Name: "Ben", Text: "Ben joins"}) }}
+	var errs bytes.Buffer
+	code := process{args: []string{"person", "delete", "web::nina", "-yes"}, Process: command.Process{Stdout: &out, Stderr: &errs, Exit: func(int) {},
+		Env: func(name string) (string, bool) { v, ok := k.env[name]; return v, ok }}}.main()
+	if code != command.Fail || !strings.Contains(out.String(), "goes:  chat web::one") || strings.Contains(out.String(), "Deleted.") || !strings.Contains(errs.String(), "chat web::one: somebody else has joined it") {
+		t.Errorf("code %d\n%s%s", code, &out, &errs)
+	}
+	keeper{env: k.env}.does(t, command.OK, "person export "+ben.String(), "Ben joins")
 }
 
 // A chat that a bot is at work on is deleted once it is not.
