@@ -121,6 +121,9 @@ func TestExportWipeImport(t *testing.T) {
 				args = append(args, "-json")
 			}
 			file := filepath.Join(t.TempDir(), "out")
+			if err := os.WriteFile(file+".new", []byte("somebody's own"), 0o644); err != nil { //nolint:gosec // as others may read it
+				t.Fatal(err)
+			}
 			if out := must(t, env, append(args, "-out", file)...); out != "" {
 				t.Errorf("it prints %q", out)
 			}
@@ -133,6 +136,9 @@ func TestExportWipeImport(t *testing.T) {
 			}
 			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v %v", info.Mode(), err)
+			}
+			if own, err := os.ReadFile(file + ".new"); string(own) != "somebody's own" {
+				t.Errorf("another file is gone: %q, %v", own, err)
 			}
 			if form == "json" && !json.Valid(text) {
 				t.Errorf("no JSON: %s", text)

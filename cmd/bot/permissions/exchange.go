@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,12 +38,15 @@ func (p *run) export(ctx context.Context, _ []string) error {
 		_, err = io.WriteString(p.Stdout, out)
 		return err
 	}
-	whole := p.out + ".new"
-	if err = os.WriteFile(whole, []byte(out), 0o600); err == nil {
-		err = os.Rename(whole, p.out)
+	f, err := os.CreateTemp(filepath.Dir(p.out), ".nod-permissions-") // for its owner alone
+	if err == nil {
+		defer os.Remove(f.Name()) //nolint:errcheck // it is in place, or of no use
+		_, err = io.WriteString(f, out)
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), p.out)
+		}
 	}
 	if err != nil {
-		_ = os.Remove(whole)
 		return fmt.Errorf("-out: %w", err)
 	}
 	return nil
