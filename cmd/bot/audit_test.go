@@ -388,6 +388,7 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, k.env, "verify -anchors "+file, command.Fail, "", "line 1 is no anchor")
 	want(t, k.env, "anchor -out "+file, command.Fail, "", "line 1 is no anchor")
 	want(t, k.env, "anchor -out "+filepath.Join(file, "no", "way"), command.Fail, "", "-out: ")
+	want(t, k.env, "anchor -out "+filepath.Join(t.TempDir(), "no", "dir"), command.Fail, "", "-out: ")
 	old := `{"chat":"web::long-ago","seq":5,"roll":"r","last":"2020-01-02T00:00:00Z","at":"2020-01-03T00:00:00Z"}` + "\n"
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
@@ -395,6 +396,25 @@ func TestAuditAnchors(t *testing.T) {
 	forEver := write(t, "audit: {keep: park}\n")
 	want(t, onRedis(t).env, "verify -anchors "+file+" -config "+forEver, command.Fail, "web::long-ago", "")
 	want(t, onRedis(t).env, "verify -anchors "+file, command.OK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
+}
+
+// What cannot be read at all is neither broken nor well: nothing is said to hold, and nothing is anchored.
+func TestAuditOfWhatCannotBeRead(t *testing.T) {
+	k, file := onRedis(t), filepath.Join(t.TempDir(), "anchors")
+	k.asks("one", "write_file", chat.Deny)
+	k.asks("two", "write_file", chat.Deny)
+	k.tamper("two", func(name string, _ []string) []string {
+		if err := k.mini.Set(name, "x"); err != nil { // as another program would
+			t.Fatal(err)
+		}
+		return nil
+	})
+	for _, args := range []string{"verify", "anchor", "anchor -out " + file, "export -kind none", "export -chat web::two", "tail -kind none"} {
+		want(t, k.env, args, command.Fail, "", "WRONGTYPE")
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("there are anchors")
+	}
 }
 
 // A chat that faded may begin anew; nothing else explains why a log does not go through what was anchored.

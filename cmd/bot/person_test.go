@@ -379,7 +379,12 @@ func TestPersonDeleteOfAChatThatSomebodyJoins(t *testing.T) {
 	if code != command.Fail || !strings.Contains(out.String(), "goes:  chat web::one") || strings.Contains(out.String(), "Deleted.") || !strings.Contains(errs.String(), "chat web::one: somebody else has joined it") {
 		t.Errorf("code %d\n%s%s", code, &out, &errs)
 	}
-	keeper{env: k.env}.does(t, command.OK, "person export "+ben.String(), "Ben joins")
+	is, anchors := keeper{env: k.env}, filepath.Join(t.TempDir(), "anchors")
+	is.does(t, command.OK, "person export "+ben.String(), "Ben joins")
+	if err := os.WriteFile(anchors, []byte(`{"chat":"web::one","seq":1,"roll":"r","last":"`+time.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	is.does(t, command.Fail, "audit verify -anchors "+anchors, "broken: chat web::one: entry 1: ") // that it was to be deleted explains nothing
 }
 
 // A chat that a bot is at work on is deleted once it is not.
