@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,8 +20,8 @@ import (
 
 // plan is what goes, and what stays with the reason.
 type plan struct {
-	chats      map[chat.ID]uint64 // that go, with how far they were read
-	asking     []chat.ID          // with others, in which a turn may be open that is theirs
+	chats      []chat.ID // that go
+	asking     []chat.ID // with others, in which a turn may be open that is theirs
 	remembered []permission.Change
 	page       page
 	goes, stay []string
@@ -59,7 +58,6 @@ func (r *run) remove(ctx context.Context) error {
 }
 
 func (r *run) plan(ctx context.Context) (p plan, err error) {
-	p.chats = map[chat.ID]uint64{}
 	set, err := r.settings(ctx)
 	if err != nil {
 		return p, err
@@ -79,7 +77,7 @@ func (r *run) plan(ctx context.Context) (p plan, err error) {
 			p.asking = append(p.asking, id)
 			stays("chat %s: others took part, so their words, names and decisions stay in its log until it was silent for audit.keep; a question of theirs in it is ended", c.Chat)
 		default:
-			p.chats[id] = seq
+			p.chats = append(p.chats, id)
 			goes("chat %s, with files: %s", c.Chat, command.Count(int(seq), "entry", "entries")) //nolint:gosec // a count
 		}
 		return nil
@@ -118,10 +116,9 @@ func (r *run) erase(ctx context.Context, p plan) error {
 		return err
 	}
 	var names []string
-	for id := range p.chats {
+	for _, id := range p.chats {
 		names = append(names, id.String())
 	}
-	slices.Sort(names)
 	_, err = e.Change(ctx, r.Operator(), "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
 		return append(slices.Clone(p.remembered), permission.Erased{Chats: names}), nil
 	})
@@ -134,7 +131,7 @@ func (r *run) erase(ctx context.Context, p plan) error {
 		}
 	}
 	var failed error
-	for _, id := range slices.SortedFunc(maps.Keys(p.chats), func(a, b chat.ID) int { return slices.Compare([]byte(a.String()), []byte(b.String())) }) {
+	for _, id := range p.chats {
 		if err := r.eraseChat(ctx, id); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("chat %s: %w", id, err))
 		}
