@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -90,13 +91,13 @@ func (a *auditor) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("-anchors: %w", err)
 	}
-	entries, checked, expired, deleted := uint64(0), 0, 0, 0
+	entries, checked, expired, deleted := 0, 0, 0, 0
 	check := func(id chat.ID, anchors []state.Anchor) error {
 		head, err := a.store.Verify(ctx, id, anchors...)
 		if err == nil {
 			checked += len(anchors)
 		}
-		entries += head.Seq
+		entries += int(head.Seq) //nolint:gosec // a count
 		return err
 	}
 	chats, err := a.compare(ctx, anchors, check, func(name string, left []state.Anchor, erased bool) error {
@@ -117,10 +118,10 @@ func (a *auditor) verify(ctx context.Context) error {
 		return err
 	}
 	if a.broken > 0 {
-		fmt.Fprintf(a.Stdout, "broken: %s; %s looked at, %s hold\n", text.Count(a.broken, "log"), text.Count(chats, "chat"), entriesOf(entries))
+		fmt.Fprintf(a.Stdout, "broken: %s; %s looked at, %s hold\n", text.Count(a.broken, "log"), text.Count(chats, "chat"), command.Count(entries, "entry", "entries"))
 		return nil
 	}
-	say := fmt.Sprintf("ok: %s, %s", text.Count(chats, "chat"), entriesOf(entries))
+	say := fmt.Sprintf("ok: %s, %s", text.Count(chats, "chat"), command.Count(entries, "entry", "entries"))
 	if a.anchors != "" {
 		say += ", " + text.Count(checked, "anchor")
 	}
@@ -156,13 +157,6 @@ func (a *auditor) erased(ctx context.Context) (map[string][]time.Time, error) {
 		err = nil
 	}
 	return out, err
-}
-
-func entriesOf(n uint64) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return text.Number(int(n)) + " entries" //nolint:gosec // a count
 }
 
 // anchor prints where every log stands. A log that does not hold, or does not go through what stands in the file already, gets no new

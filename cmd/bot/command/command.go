@@ -148,5 +148,5 @@ func Count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, more)
+	return text.Number(n) + " " + more
 }
