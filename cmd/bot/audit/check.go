@@ -22,12 +22,9 @@ import (
 	"github.com/nodhq/nod/state"
 )
 
-// anchored are anchors by chat.
-type anchored map[string][]state.Anchor
-
-// readAnchors reads an anchor file. One that is not there is empty if mayLack.
-func readAnchors(path string, mayLack bool) (anchored, error) {
-	out := anchored{}
+// readAnchors reads an anchor file, by chat. One that is not there is empty if mayLack.
+func readAnchors(path string, mayLack bool) (map[string][]state.Anchor, error) {
+	out := map[string][]state.Anchor{}
 	if path == "" {
 		return out, nil
 	}
@@ -52,7 +49,7 @@ func readAnchors(path string, mayLack bool) (anchored, error) {
 // compare takes all chats with what was anchored of each, and then those that were anchored and are gone. An anchor is left out where what it saw was
 // deleted since, on record, or was silent for longer than logs are kept, before the chat began as it stands now. It gives how many chats there are.
 func (a *auditor) compare(
-	ctx context.Context, with anchored, take func(chat.ID, []state.Anchor) error, gone func(name string, left []state.Anchor, erased bool) error,
+	ctx context.Context, with map[string][]state.Anchor, take func(chat.ID, []state.Anchor) error, gone func(name string, left []state.Anchor, erased bool) error,
 ) (n int, err error) {
 	erased, err := a.erased(ctx)
 	if err != nil {

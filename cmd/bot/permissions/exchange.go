@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,7 +101,7 @@ func checkRoom(x permission.Exchange, now permission.Settings, changes []permiss
 }
 
 func (p *run) read(name string) (string, []byte, error) {
-	in, shown := p.Stdin, "standard input"
+	in, shown := cmp.Or[io.Reader](p.Stdin, strings.NewReader("")), "standard input"
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -108,9 +109,6 @@ func (p *run) read(name string) (string, []byte, error) {
 		}
 		defer f.Close()
 		in, shown = f, name
-	}
-	if in == nil {
-		in = strings.NewReader("")
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxExchange+1))
 	if len(data) > maxExchange {
