@@ -144,7 +144,10 @@ func (f *flags) run(p command.Process, do func(*auditor, context.Context) error,
 // counted, and the walk goes on.
 func (a *auditor) chats(ctx context.Context, take func(chat.ID) error) (n int, err error) {
 	if a.only.Chat != "" {
-		id, _ := chat.ParseID(a.only.Chat) // the flag's own check has read it
+		id, err := chat.ParseID(a.only.Chat)
+		if err != nil {
+			return 0, err
+		}
 		return 1, a.report(take(id))
 	}
 	err = a.store.EachChat(ctx, func(id chat.ID) error {
