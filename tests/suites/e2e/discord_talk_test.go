@@ -66,6 +66,12 @@ func (k *talk) answers() []fakediscord.Message {
 	})
 }
 
+// only waits until the bot has n messages in the chat: a note beside a question is taken away once that is answered.
+func (k *talk) only(n int) {
+	k.t.Helper()
+	k.until(fmt.Sprintf("the bot has %d messages in the chat, and no more", n), func() bool { return len(k.answers()) == n })
+}
+
 // turns are the bot's messages of its turns, without short notes beside them and without what says that it was posted anew below.
 func (k *talk) turns() []fakediscord.Message {
 	return slices.DeleteFunc(k.answers(), func(m fakediscord.Message) bool {

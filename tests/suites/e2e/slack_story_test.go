@@ -165,7 +165,8 @@ func (o *office) tell(t *testing.T, x trouble) (end string) {
 	if n := o.wrote(t, args); n != 1 {
 		t.Errorf("it ran %d times", n)
 	}
-	if all := th.turns(); len(all) != 1 || all[0].TS != ts {
+	th.only(1)
+	if all := th.answers(); all[0].TS != ts {
 		t.Errorf("the bot has %d messages in the thread: %s", len(all), th)
 	}
 	if got := th.now(ts); got.Unfurl != (fakeslack.Unfurl{}) {

@@ -51,6 +51,12 @@ func (th *thread) until(what string, is func() bool) {
 	th.wait(th.t, what, is)
 }
 
+// only waits until the bot has n messages in the thread: a note beside a question is taken away once that is answered.
+func (th *thread) only(n int) {
+	th.t.Helper()
+	th.until(fmt.Sprintf("the bot has %d messages in the thread, and no more", n), func() bool { return len(th.answers()) == n })
+}
+
 // turns are the bot's messages of its turns, without short notes beside them and without what says that it was posted anew below.
 func (th *thread) turns() []fakeslack.Message {
 	return slices.DeleteFunc(th.answers(), func(m fakeslack.Message) bool {

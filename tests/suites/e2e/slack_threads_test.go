@@ -46,7 +46,7 @@ func followUp(t *testing.T, o *office) {
 	th.heard()
 	th.say(ben, o.me("say third"))
 	th.done(th.answer(3), "third")
-	if n := len(th.turns()); n != 3 {
+	if n := len(th.answers()); n != 3 {
 		t.Errorf("%d answers: %s", n, th)
 	}
 	// Where the bot was never mentioned it says nothing.
@@ -55,7 +55,7 @@ func followUp(t *testing.T, o *office) {
 	other.heard()
 	other.say(ana, o.me("say now"))
 	other.done(other.answer(1), "now")
-	if n := len(other.turns()); n != 1 {
+	if n := len(other.answers()); n != 1 {
 		t.Errorf("%d answers to one mention: %s", n, other)
 	}
 }
@@ -72,7 +72,7 @@ func followMentions(t *testing.T, o *office) {
 	th.say(ana, o.me("say second"))
 	th.done(th.answer(2), "second")
 	th.heard()
-	if n := len(th.turns()); n != 2 {
+	if n := len(th.answers()); n != 2 {
 		t.Errorf("%d answers to two mentions: %s", n, th)
 	}
 	if !o.modelRead("not for the bot") { // what was said meanwhile is what a mention is often about
@@ -146,7 +146,7 @@ func pair(t *testing.T, o *office) {
 	}
 	th.say(ana, "say twice") // what comes after it finds no second turn
 	th.done(th.answer(2), "twice")
-	if n := len(th.turns()); n != 2 {
+	if n := len(th.answers()); n != 2 {
 		t.Errorf("%d answers to two messages: %s", n, th)
 	}
 }
@@ -293,7 +293,7 @@ func slash(t *testing.T, o *office) {
 	if n := o.wrote(t, args); n != 0 {
 		t.Errorf("stopped, and it ran %d times", n)
 	}
-	if n := len(th.turns()); n != 1 {
+	if n := len(th.answers()); n != 1 {
 		t.Errorf("a command was answered in the thread: %s", th)
 	}
 }
@@ -310,7 +310,7 @@ func otherPrograms(t *testing.T, o *office) {
 	th.heard()
 	th.say(ana, "say goodbye")
 	th.done(th.answer(2), "goodbye")
-	if n := len(th.turns()); n != 2 {
+	if n := len(th.answers()); n != 2 {
 		t.Errorf("%d answers to two messages of a person: %s", n, th)
 	}
 }

@@ -125,9 +125,7 @@ func TestSlackWithoutRedis(t *testing.T) {
 			if n := o.wrote(t, args); n != 1 {
 				t.Errorf("it ran %d times", n)
 			}
-			if all := th.turns(); len(all) != 2 {
-				t.Errorf("%d messages: %s", len(all), th)
-			}
+			th.only(2)
 		})
 	}
 }
@@ -279,8 +277,9 @@ func TestSlackAnswerLost(t *testing.T) {
 	o.Fail("response_url", 1, fakeslack.Fault{CutAfter: true})
 	th.click(ana, ts, "Allow once")
 	th.done(ts, "gave: written")
-	if all := th.turns(); len(all) != 1 || o.wrote(t, args) != 1 {
-		t.Errorf("%d messages, and it ran %d times: %s", len(all), o.wrote(t, args), th)
+	th.only(1)
+	if n := o.wrote(t, args); n != 1 {
+		t.Errorf("it ran %d times: %s", n, th)
 	}
 }
 
