@@ -1,9 +1,7 @@
 package simulation
 
 import (
-	"context"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -23,11 +21,7 @@ func alone(t *testing.T, o Options, tell func(*World)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRedis(rand.New(rand.NewPCG(1, 1)), 0, t.Logf) //nolint:gosec // nothing is drawn from it
 		t.Cleanup(r.mini.Close)
-		o.Parallel, o.Bubble = true, true
-		o.Backend = Backend{
-			Name: "bubble", Start: func(testing.TB) string { return "redis://bubble" },
-			Dial: func(replica string) func(context.Context, string, string) (net.Conn, error) { return r.dial(replica) },
-		}
+		o.Parallel, o.Bubble, o.Backend = true, true, r.backend()
 		tell(New(t, o))
 	})
 }

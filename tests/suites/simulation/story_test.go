@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -124,12 +123,7 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	s.redis.quiet++
 	s.World = New(t, Options{
 		Parallel: true, Bubble: true, Replicas: 2 + s.rng.IntN(2), Lease: lease, Sweep: lease / 2, Drain: lease, Beside: seed%2 == 0, Teller: true,
-		Backend: Backend{
-			Name: "bubble", Start: func(testing.TB) string { return "redis://bubble" },
-			Dial: func(replica string) func(context.Context, string, string) (net.Conn, error) {
-				return s.redis.dial(replica)
-			},
-		},
+		Backend: s.redis.backend(),
 	})
 	s.redis.locked(func() { s.redis.quiet-- })
 	s.alive = slices.Clone(s.Replicas)

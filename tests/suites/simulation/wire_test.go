@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/state/packed"
+	. "github.com/nodhq/nod/tests/harness"
 )
 
 // redis is the one Redis of a story: miniredis, whose clock and expiry are the bubble's. Nobody listens: a connection hands what was written
@@ -80,6 +82,10 @@ func (r *redis) locked(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
+}
+
+func (r *redis) backend() Backend {
+	return Backend{Name: "bubble", Start: func(testing.TB) string { return "redis://bubble" }, Dial: r.dial}
 }
 
 // dial is how one replica reaches it.
