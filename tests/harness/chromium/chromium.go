@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/tests/harness/need"
@@ -113,14 +114,12 @@ func (p profile) clean(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	c, keeper, pages := chromedp.FromContext(ctx), chromedp.FromContext(p.ctx), 0
-	for _, i := range infos {
-		if i.BrowserContextID == keeper.BrowserContextID && i.TargetID != keeper.Target.TargetID && i.TargetID != c.Target.TargetID {
-			pages++
-		}
-	}
+	c, keeper := chromedp.FromContext(ctx), chromedp.FromContext(p.ctx)
+	others := slices.ContainsFunc(infos, func(i *target.Info) bool {
+		return i.BrowserContextID == keeper.BrowserContextID && i.TargetID != keeper.Target.TargetID && i.TargetID != c.Target.TargetID
+	})
 	origin, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.origin"))
-	if err != nil || pages > 0 {
+	if err != nil || others {
 		return false
 	}
 	_, err = chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: origin, StorageTypes: "all"})
@@ -130,7 +129,7 @@ func (p profile) clean(ctx context.Context) bool {
 	return err == nil
 }
 
-// Until waits for a condition of the page. It asks by the clock, as chromedp can do it in each of the page's frames: they would be drawn for that.
+// Until waits for a condition of the page. It asks by the clock: in each of the page's frames, as chromedp asks by itself, they are drawn for that.
 func Until(ctx context.Context, js string, within time.Duration) error {
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(within)))
 	return err

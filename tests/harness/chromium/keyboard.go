@@ -31,7 +31,7 @@ func Type(ctx context.Context, keys string) error {
 // Insert puts text into a field at once, as a paste or a dictation does: most tests are not about typing, which takes a browser 10 ms a key. It waits
 // until the page's script runs, as people do: Enter before that is a new line.
 func Insert(ctx context.Context, field chromedp.CSS, text string) error {
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.readyState === "complete"`, chromedp.WithPollingTimeout(time.Minute))); err != nil {
+	if err := Until(ctx, `document.readyState === "complete"`, time.Minute); err != nil {
 		return err
 	}
 	if err := chromedp.Do(ctx, chromedp.Focus(field)); err != nil {
