@@ -73,7 +73,10 @@ func (a *auditor) compare(
 				return io.EOF
 			})
 		}
-		return take(id, left(name, slices.MinFunc([]time.Time{began, now}, time.Time.Compare))) // a clock that is ahead explains nothing more
+		if began.After(now) { // a clock that is ahead explains nothing more
+			began = now
+		}
+		return take(id, left(name, began))
 	})
 	for _, name := range slices.Sorted(maps.Keys(with)) {
 		if err == nil && !seen[name] {
