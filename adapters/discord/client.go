@@ -48,10 +48,9 @@ type Adapter struct {
 	drafts   surface.Cache[map[string]string] // forms that were not taken, by person and asking: what stands in each input
 	views    surface.Cache[string]            // views of panels that are too long for a button
 
-	now        func() time.Time
-	pause      func(context.Context, time.Duration) error // waits; an error is the context's
-	readWithin time.Duration                              // [historyWithin]
-	wait       func(try int) time.Duration                // before the next attempt at what could not be recorded
+	now   func() time.Time
+	pause func(context.Context, time.Duration) error // waits; an error is the context's
+	wait  func(try int) time.Duration                // before the next attempt at what could not be recorded
 }
 
 // self is who the bot is.
@@ -78,7 +77,7 @@ func New(c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		Config: c, cdn: surface.HTTPClient(c.Client), in: inbox{channels: newChannels()}, introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, readWithin: historyWithin, wait: backfill.Wait,
+		Config: c, cdn: surface.HTTPClient(c.Client), in: inbox{channels: newChannels()}, introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
 		answers: answers{byID: surface.Cache[*answer]{Life: answerLife}, byMessage: surface.Cache[[]*answer]{Life: answerLife}},
 		begun:   surface.Cache[beginning]{Life: begunLife}, notified: surface.Cache[struct{}]{Life: noticeLife}, memberOf: surface.Cache[[]chat.User]{Life: memberLife},
 		stamps: surface.Cache[int]{Life: seekWithin}, drafts: surface.Cache[map[string]string]{Most: maxDrafts, Life: draftLife}, views: surface.Cache[string]{Life: viewsLife},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -16,9 +15,12 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
 )
+
+var _ attach.Historian = (*Adapter)(nil)
 
 // wording is what a person wrote, as they see it, without the mention it begins with.
 func (a *Adapter) wording(m *inbound.Message) string {
@@ -48,65 +50,61 @@ func (a *Adapter) namesIn(m *inbound.Message) inbound.Names {
 	}
 }
 
-// historyWithin is for asking what was said before the bot was called.
-const historyWithin = 1500 * time.Millisecond
-
-// before is what others said before, as far as the message leans on it: what a thread says that the bot has not taken, the message that
-// is replied to, one that is forwarded. All of it is untrusted text of its authors. It is asked for once; without it the message
-// goes in all the same.
-func (a *Adapter) before(ctx context.Context, s userMessage) []chat.Quote {
-	var all []chat.Quote
-	left := 0
-	if s.at.Thread != "" && !s.begins && (!s.hasLog || s.since != "") {
-		all, left = a.history(ctx, s)
-	}
+// beside is what a message shows of others: the message that it replies to, one that it forwards, what stands below it. All of it is
+// untrusted text of its authors.
+func (a *Adapter) beside(s userMessage) (all []chat.Quote) {
 	if r := s.m.Referenced; r != nil && (!s.hasLog || !r.WrittenBy(a.self.User)) {
-		if q, ok := r.Quote(s.at.Guild, a.namesIn(r)); ok && !slices.Contains(all, q) {
+		if q, ok := r.Quote(s.at.Guild, a.namesIn(r)); ok {
 			all = append(all, q)
 		}
 	}
-	beside := func(name, words string, of *inbound.Message) {
+	quote := func(name, words string, of *inbound.Message) {
 		if text := inbound.PlainText(words, a.namesIn(of)); text != "" {
 			all = append(all, chat.Quote{Name: name, Text: text})
 		}
 	}
 	for _, snap := range s.m.Snapshots {
 		if snap.Message != nil {
-			beside("a forwarded message", snap.Message.Words(), snap.Message)
+			quote("a forwarded message", snap.Message.Words(), snap.Message)
 		}
 	}
-	beside("an attachment of this message", strings.Join(s.m.Beside(), "\n"), s.m)
-	return surface.FitQuotes(all, left)
+	quote("an attachment of this message", strings.Join(s.m.Beside(), "\n"), s.m)
+	return surface.FitQuotes(all, 0)
 }
 
-// history is what was said in a thread since s.since, or from its beginning: its first message, which says what it is about, and the
-// newest of the others, in their order.
-// left is negative where some were left out between: nobody knows how many.
-func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote, left int) {
-	ctx, cancel := context.WithTimeout(ctx, a.readWithin)
-	defer cancel()
-	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})
-	if err != nil {
-		a.Logger.Warn("discord: a thread is answered without what was said in it before", "chat", s.at.Chat(), "err", err)
-		return nil, 0
+// earlier says what a thread holds that the bot has not taken, if it may.
+func (s *userMessage) earlier() *chat.Earlier {
+	if s.at.Thread == "" || s.begins || s.hasLog && s.since == "" {
+		return nil
 	}
-	if full >= surface.MaxQuotes && len(page) > 0 && ids.Older(s.since, string(page[0].ID)) {
+	return &chat.Earlier{Since: s.since}
+}
+
+// Earlier implements [attach.Historian]: a thread's first message, which says what it is about, and the newest of the others, in their order.
+func (a *Adapter) Earlier(ctx context.Context, id chat.ID, before chat.MessageRef, e chat.Earlier) (all []chat.Quote, err error) {
+	p, _ := ids.PlaceOf(id)
+	page, full, err := a.fetch(ctx, p.Thread, url.Values{"before": {string(before)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})
+	if err != nil {
+		return nil, refusedReading(err)
+	}
+	since, left := string(e.Since), 0
+	if full >= surface.MaxQuotes && len(page) > 0 && ids.Older(since, string(page[0].ID)) {
 		left = -1 // nobody knows how many
 	}
-	if s.since != "" {
-		page = slices.DeleteFunc(page, func(m *inbound.Message) bool { return !ids.Older(s.since, string(m.ID)) })
-	} else if start := a.starter(ctx, s.at, page); start != nil {
+	if since != "" {
+		page = slices.DeleteFunc(page, func(m *inbound.Message) bool { return !ids.Older(since, string(m.ID)) })
+	} else if start := a.starter(ctx, p, page); start != nil {
 		page = append([]*inbound.Message{start}, page...)
 	}
 	for _, m := range page {
 		if m.WrittenBy(a.self.User) {
 			continue
 		}
-		if q, ok := m.Quote(s.at.Guild, a.namesIn(m)); ok {
+		if q, ok := m.Quote(p.Guild, a.namesIn(m)); ok {
 			all = append(all, q)
 		}
 	}
-	return all, left
+	return surface.FitQuotes(all, left), nil
 }
 
 // starter is the message that a thread hangs on, which stands in the channel. The thread's own first message points at it.

@@ -2,16 +2,18 @@ package discord
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
-	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // said is what a message brings of what was said before, each as "name: text".
@@ -20,7 +22,7 @@ func (p *parlor) context(id string) (all []string) {
 	p.until("it is taken", func() bool { return p.tookMessage(id) })
 	for _, in := range p.ledger.got() {
 		if s, ok := in.(chat.Said); ok && string(s.Message) == id {
-			for _, q := range s.Context {
+			for _, q := range p.heard(s) {
 				all = append(all, q.Name+": "+q.Text)
 			}
 		}
@@ -28,7 +30,10 @@ func (p *parlor) context(id string) (all []string) {
 	return all
 }
 
-const withoutHistory = "answered without what was said in it before" // in the log
+// heard is what the model reads of others with a message.
+func (p *parlor) heard(said chat.Said) []chat.Quote {
+	return conformance.Heard(p.ctx, p.a, said, slog.New(slog.NewTextHandler(p.log, nil)))
+}
 
 func TestAStrangeThreadIsImportedOnce(t *testing.T) {
 	p := newParlor(t)
@@ -42,12 +47,11 @@ func TestAStrangeThreadIsImportedOnce(t *testing.T) {
 	}
 	p.Post(fakediscord.Post{User: p.ana, Channel: thread, Type: 4, Text: "renamed"})
 	got := p.context(p.Reply(p.ana, thread, question, p.bot()+" help us")) // to what is there anyway
-	if want := []string{"Ben: the disk is full", "Ana: @Ben which one?", "robot: **db1: 99 %**"}; !slices.Equal(got, want) {
+	if want := []string{"Ben: the disk is full", "robot: **db1: 99 %**", "Ana: @Ben which one?"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	s := p.ledger.got()[0].(chat.Said)
-	if s.Context[0].By != p.user(p.ben) || !s.Context[2].By.IsZero() {
-		t.Errorf("%+v", s.Context)
+	if s := p.heard(p.ledger.got()[0].(chat.Said)); s[0].By != p.user(p.ben) || !s[1].By.IsZero() {
+		t.Errorf("%+v", s)
 	}
 	if got := p.context(p.Say(p.ana, thread, p.bot()+" again")); got != nil {
 		t.Errorf("and again: %q", got)
@@ -58,9 +62,14 @@ func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ben, p.general, p.Say(p.ben, p.general, "the disk is full"), "disk")
 	p.Say(p.ana, thread, "before")
-	p.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: http.StatusInternalServerError})
-	if got := p.context(p.Say(p.ana, thread, p.bot()+" help us")); got != nil {
-		t.Errorf("%q", got)
+	p.Fail(fakediscord.GetMessages, 9, fakediscord.Fault{Status: http.StatusForbidden})
+	question := p.Say(p.ana, thread, p.bot()+" help us")
+	p.until("it is taken", func() bool { return p.tookMessage(question) })
+	if n := len(p.Calls(fakediscord.GetMessages)); n != 0 {
+		t.Errorf("it waited for %d calls", n)
+	}
+	if got := p.context(question); !slices.Equal(got, []string{"nod: " + text.EarlierUnread}) || len(p.Calls(fakediscord.GetMessages)) != 1 {
+		t.Errorf("%q, after %d calls", got, len(p.Calls(fakediscord.GetMessages)))
 	}
 }
 
@@ -68,8 +77,8 @@ func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
 func TestMessagesWithoutAnIDAreLeftOut(t *testing.T) {
 	page := "[" + strings.TrimSuffix(strings.Repeat(`{"content":"x","author":{"id":"4"}},`, surface.MaxQuotes), ",") + "]"
 	a, _ := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) })})
-	if got := a.before(t.Context(), userMessage{m: &inbound.Message{ID: "9"}, at: ids.Place{Guild: "1", Channel: "2", Thread: "3"}}); got != nil {
-		t.Errorf("%+v", got)
+	if got, err := a.Earlier(t.Context(), ids.Place{Guild: "1", Channel: "2", Thread: "3"}.Chat(), "9", chat.Earlier{}); got != nil || err != nil {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -295,7 +295,6 @@ func newParlor(t *testing.T, change ...func(*parlor, *Config)) *parlor {
 		t.Fatal(err)
 	}
 	p.a.now = p.clock.Now
-	p.a.readWithin = time.Minute // a slow machine is not what is tested
 	p.a.wait = func(int) time.Duration { return 0 }
 	p.ledger.clicked = func() { p.clock.Advance(settleAfter) } // nobody draws here: what waits for that waits no longer
 	var cancel context.CancelFunc

@@ -134,10 +134,11 @@ func TestTheThreadsAlertsAreRead(t *testing.T) {
 		"robot: Run `make all` first:\n````\npanic: oh\n  at ``` line 3\n````\n1. stop\n2. start\n  - slowly\n> as he said\n> twice\n--\n" +
 		"Ben: these are the orders\n| Name | Amount |\n| --- | --- |\n| Item A (https://a.example) | 1200 |\n--\nBen: odd\n--\n" +
 		"Ben: the numbers\n[file report.csv, 12 KB; nod cannot read it]\n--\nBen: 1. anyone? @Ben *now*, not \\u{202E}later"
-	if got := quoted(said.Context); got != want {
+	heard := sc.heard(said)
+	if got := quoted(heard); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for _, q := range said.Context {
+	for _, q := range heard {
 		if q.By.IsZero() != (q.Name == "robot") {
 			t.Errorf("it is quoted as by %v: %+v", q.By, q)
 		}

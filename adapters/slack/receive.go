@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
@@ -185,7 +183,11 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	}
 	// What people said to each other since is what a message to the bot is often about.
 	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
-	return a.record(ctx, s, text, beside, recorded, string(since))
+	var earlier *chat.Earlier
+	if s.Reply && (!recorded || since != "" && inbound.OlderThan(string(since), s.TS)) {
+		earlier = &chat.Earlier{Since: since}
+	}
+	return a.record(ctx, s, text, beside, earlier)
 }
 
 // takeProgram takes a message of a program on the list that names the bot. It can only begin a chat, and is never answered privately: two
@@ -209,7 +211,11 @@ func (a *Adapter) takeProgram(ctx context.Context, s inbound.MessagePosted) (rec
 		return receipt{}, nil
 	}
 	s.Answerable = false
-	return a.record(ctx, s, cmp.Or(text, surface.SayQuotedAlone), beside, false, "")
+	var earlier *chat.Earlier
+	if s.Reply {
+		earlier = &chat.Earlier{}
+	}
+	return a.record(ctx, s, cmp.Or(text, surface.SayQuotedAlone), beside, earlier)
 }
 
 // follow is how the bot listens in a channel. An unknown setting listens to less.
@@ -219,17 +225,9 @@ func (a *Adapter) follow(channel string) surface.Follow {
 
 var errUntold = errors.New("Slack did not say who wrote, and only members may")
 
-func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, recorded bool, since string) (receipt, error) {
+func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, earlier *chat.Earlier) (receipt, error) {
 	words, files := text.Attach(words, s.Message.Attached())
-	var by Person
-	var before []chat.Quote
-	var left int
-	var lookups sync.WaitGroup
-	lookups.Go(func() { by = a.author(ctx, s) })
-	if s.Reply && (!recorded || inbound.OlderThan(since, s.TS) && since != "") {
-		lookups.Go(func() { before, left = a.readHistory(ctx, s, since) })
-	}
-	lookups.Wait()
+	by := a.author(ctx, s)
 	standing := a.standing(by)
 	switch {
 	case by.Bot:
@@ -241,7 +239,8 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 	}
 	said := chat.Said{
 		Envelope: a.envelope(s.Thread, s.Delivery(), by, a.replyTo(s)),
-		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing, Files: files,
+		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(beside, 0), Earlier: earlier,
+		Standing: standing, Files: files,
 	}
 	if !s.Direct {
 		said.Channel = s.Thread.Shared()
@@ -344,72 +343,4 @@ func (a *Adapter) findAsking(ctx context.Context, channel string) ([]chat.ID, er
 		return nil, fmt.Errorf("what waits in the channel: %w", err)
 	}
 	return ids, nil
-}
-
-// What is imported of a thread in which the bot is mentioned for the first time.
-const (
-	historyWithin = 1500 * time.Millisecond
-	historyPage   = 999 // the most that one call gives, the earliest first. https://docs.slack.dev/reference/methods/conversations.replies
-	namesAtOnce   = 8
-)
-
-// readHistory reads what others said in the thread before a message, and after since: untrusted text of its authors. left is how many of them are
-// left out after the first, negative where nobody knows. Without it the message goes in all the same.
-func (a *Adapter) readHistory(ctx context.Context, s inbound.MessagePosted, since string) (all []chat.Quote, left int) {
-	ctx, cancel := context.WithTimeout(ctx, historyWithin)
-	defer cancel()
-	var page struct {
-		Messages inbound.LooseList[inbound.Message] `json:"messages"`
-		More     bool                               `json:"has_more"`
-	}
-	v := url.Values{"channel": {s.Thread.Channel}, "ts": {s.Thread.Thread}, "latest": {s.TS}, "limit": {strconv.Itoa(historyPage)}}
-	if since != "" {
-		v.Set("oldest", since)
-	}
-	if err := a.form(ctx, calls.Replies, v, &page); err != nil {
-		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.Thread.Chat(), "err", calls.FaultOf(a.doubt(err)))
-		return nil, 0
-	}
-	if page.More {
-		a.Logger.Info("slack: a thread is too long for one call; its latest messages are not known", "chat", s.Thread.Chat())
-	}
-	quoted, left := inbound.WorthQuoting(page.Messages, a.self, since, s.TS)
-	a.lookUpAuthors(ctx, quoted)
-	for _, m := range quoted {
-		if text := m.AllText(a.nameOf); text != "" {
-			all = append(all, a.quote(ctx, m, text))
-		}
-	}
-	return all, left
-}
-
-func (a *Adapter) lookUpAuthors(ctx context.Context, msgs []inbound.Message) {
-	authors := map[string]bool{}
-	for _, m := range msgs {
-		authors[string(m.User)] = true
-	}
-	var lookups sync.WaitGroup
-	room := make(chan struct{}, namesAtOnce)
-	for user := range authors {
-		room <- struct{}{}
-		lookups.Go(func() {
-			defer func() { <-room }()
-			_, _ = a.lookUp(ctx, user)
-		})
-	}
-	lookups.Wait()
-}
-
-func (a *Adapter) quote(ctx context.Context, m inbound.Message, text string) chat.Quote {
-	user := string(m.User)
-	name := a.nameOf(user)
-	if user == "" || m.Bot != "" {
-		return chat.Quote{Name: cmp.Or(string(m.Name), name, "a bot"), Text: text}
-	}
-	if name != "" {
-		if by, err := a.lookUp(ctx, user); err == nil { // remembered
-			return chat.Quote{By: by.User, Name: name, Text: text}
-		}
-	}
-	return chat.Quote{By: a.userAt(string(m.Team), user), Name: string(m.Name), Text: text}
 }

@@ -48,7 +48,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 			return err
 		}
 		return e.record(ctx, env, turn.Said{
-			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context,
+			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context, Earlier: in.Earlier,
 			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel, Forget: e.Forget,
 			Files: in.Files[:min(len(in.Files), attach.MaxFiles+1)], // one more, so that people are told that there were more
 		})

@@ -56,8 +56,8 @@ func (d *driver) act(p plan) bool {
 		switch c := c.(type) {
 		case turn.Show:
 			begun = d.post(c.Turn) || begun
-		case turn.ReadFiles:
-			begun = d.readFiles(c.Turn) || begun
+		case turn.Gather:
+			begun = d.gather(c.Turn) || begun
 		case turn.Rule: // it waits for a look at what the call replaces
 			begun = d.preview() || begun
 		case turn.AskModel:
@@ -224,26 +224,32 @@ func (d *driver) files() attach.Files {
 	return attach.Files{Chat: d.id, Platform: d.platform(), Reader: d.e.Reader, Blobs: d.e.Blobs, Seen: d.e.ModelSees, Survive: d.survive, Logger: d.e.Logger}
 }
 
-// readFiles begins to read what people attached to the turn's messages. It counts as the model's work: what stops that stops it.
-func (d *driver) readFiles(id turn.TurnID) bool {
+// gather begins to read what the turn's messages came with. It counts as the model's work: what stops that stops it.
+func (d *driver) gather(id turn.TurnID) bool {
 	t := d.f.s.Turn
 	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.ID != id || d.e.halted.Load() != nil {
 		return false
 	}
-	if slices.ContainsFunc(d.results, func(ev turn.Event) bool { _, read := ev.(turn.FilesRead); return read }) {
+	if slices.ContainsFunc(d.results, func(ev turn.Event) bool {
+		switch ev.(type) {
+		case turn.FilesRead, turn.EarlierRead:
+			return true
+		default:
+			return false
+		}
+	}) {
 		return false
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.model = cancel
-	attached := t.AllFiles()
 	d.begin(func() func() {
 		defer cancel()
-		ev := turn.FilesRead{Turn: id, Files: d.files().Read(ctx, attached)}
+		came := d.files().Gather(ctx, t)
 		lost := d.ctx.Err() != nil // nobody may say that nothing could be read when nobody looked
 		return func() {
 			d.model = nil
 			if !lost {
-				d.results = append(d.results, ev)
+				d.results = append(d.results, came...)
 			}
 		}
 	})

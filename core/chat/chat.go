@@ -226,8 +226,11 @@ type Said struct {
 	Envelope
 	Message MessageRef
 	Text    string
-	// Context is what others said before, imported once: untrusted text of its authors.
+	// Context is what the message itself shows of others: untrusted text of its authors.
 	Context []Quote
+	// Earlier says that people may have said more to each other before it; nil: they have not. It is read before the model is asked, not
+	// before the message is recorded.
+	Earlier *Earlier
 	// Unattended marks a run nobody waits for (a schedule, a webhook): nothing in it may ask.
 	Unattended bool
 	// Standing is what whoever wrote is here: nothing runs unasked for anybody but a member.
@@ -243,6 +246,11 @@ type File struct {
 	Type   string `json:"type,omitempty"` // a media type; what is in it may be something else
 	Size   int    `json:"size,omitempty"` // bytes, where the platform says
 	Handle string `json:"handle"`         // minted and read by the adapter alone; no address, and no secret
+}
+
+// Earlier is what people said in a chat before a message.
+type Earlier struct {
+	Since MessageRef `json:"since,omitempty"` // the newest message before that the chat has taken; empty: none
 }
 
 // Quote is a message by somebody else, shown to the model as untrusted text.

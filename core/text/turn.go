@@ -130,6 +130,9 @@ func ResultEdited(name, args string) string {
 		"these are the arguments in force: " + args
 }
 
+// EarlierUnread stands among what people said before a message, for the model.
+const EarlierUnread = "[what people said here before could not be read]"
+
 // NoteLeftOut tells the model that its context does not hold everything; LeftOut tells people.
 func NoteLeftOut(n int) string {
 	return Count(n, "earlier message") + " from the beginning of this chat are left out here."

@@ -1,4 +1,5 @@
-// Package attach reads what people attach to their messages, and keeps the pictures among it and those that tools return.
+// Package attach reads what a turn's messages come with: what people attach to them, and what they said to each other before. It keeps the
+// pictures among it and those that tools return.
 //
 // It knows how much of a file is read and for how long, and why one is not. Who fetches, reads and keeps bytes is ports.go's. The engine
 // begins it and records what came of it; [Files] writes no log.
@@ -8,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -30,18 +33,58 @@ const (
 	picturesWithin = 10 * time.Second
 	fileWithin     = 20 * time.Second
 	filesWithin    = 60 * time.Second // for all of them
-	fileTries      = 3
+	earlierWithin  = 10 * time.Second // for what people said before, which is waited for by who asks now
+	tries          = 3
 )
 
 // Files are those of one chat.
 type Files struct {
 	Chat     chat.ID
-	Platform any                            // a [Fetcher], where people attach files on it, and a [Gallery], where it shows pictures
+	Platform any                            // a [Fetcher], where people attach files on it, a [Historian], where they talk to each other, and a [Gallery], where it shows pictures
 	Reader   Reader                         // nil: files are named only
 	Blobs    Blobs                          // nil: no picture is kept
 	Seen     bool                           // the model is given pictures
 	Survive  func(what string, then func()) // deferred, keeps a panic to itself
 	Logger   *slog.Logger
+}
+
+// Gather reads what is still to be read of a turn's messages, until ctx ends.
+func (a Files) Gather(ctx context.Context, t *turn.Turn) (came []turn.Event) {
+	files, before := t.Unread()
+	earlier := turn.EarlierRead{Turn: t.ID}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, earlierWithin)
+		defer cancel()
+		for _, m := range before {
+			earlier.Quotes = append(earlier.Quotes, a.earlier(ctx, m))
+		}
+	})
+	if len(files) > 0 {
+		came = append(came, turn.FilesRead{Turn: t.ID, Files: a.Read(ctx, files)})
+	}
+	if reading.Wait(); len(before) > 0 {
+		came = append(came, earlier)
+	}
+	return came
+}
+
+// earlier reads what people said before a message, but for what it shows itself. Where that cannot be read the model is told so.
+func (a Files) earlier(ctx context.Context, m turn.Said) (quotes []chat.Quote) {
+	unread := []chat.Quote{{Name: text.Product, Text: text.EarlierUnread}}
+	defer a.Survive("reading what was said before", func() { quotes = unread })
+	from, can := a.Platform.(Historian)
+	if !can {
+		return nil
+	}
+	quotes, err := try(ctx, earlierWithin, func(ctx context.Context) ([]chat.Quote, error) {
+		return from.Earlier(ctx, a.Chat, m.Message, *m.Earlier)
+	})
+	if err != nil {
+		a.Logger.Warn("a message is answered without what was said before it", "chat", a.Chat, "message", m.Message, "err", err)
+		return unread
+	}
+	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return slices.Contains(m.Context, q) })
 }
 
 // Read reads files of one turn, in their order, until ctx ends.
@@ -88,7 +131,7 @@ func (a Files) tryFile(ctx context.Context, f chat.File, room int) (r turn.FileR
 	case room <= 0:
 		return r, &Error{Why: turn.UnreadTooMany}
 	}
-	data, err := a.fetch(ctx, from, f)
+	data, err := try(ctx, fileWithin, func(ctx context.Context) ([]byte, error) { return from.Fetch(ctx, a.Chat, f, MaxFileBytes) })
 	if err != nil {
 		return r, err
 	}
@@ -112,26 +155,26 @@ func (a Files) tryFile(ctx context.Context, f chat.File, room int) (r turn.FileR
 	return r, nil
 }
 
-// fetch asks for the bytes until they are there, the platform says that they never will be, or it took too long.
-func (a Files) fetch(ctx context.Context, from Fetcher, f chat.File) (data []byte, err error) {
+// try asks until the platform answers, says that it never will, or it would take too long.
+func try[T any](ctx context.Context, within time.Duration, ask func(context.Context) (T, error)) (got T, err error) {
 	again := backoff.Exponential{First: 250 * time.Millisecond, Most: 2 * time.Second}
-	for try := range fileTries {
-		fctx, cancel := context.WithTimeout(ctx, fileWithin)
-		data, err = from.Fetch(fctx, a.Chat, f, MaxFileBytes)
+	for n := range tries {
+		one, cancel := context.WithTimeout(ctx, within)
+		got, err = ask(one)
 		cancel()
 		if _, never := errors.AsType[*Error](err); err == nil || never {
-			return data, err
+			return got, err
 		}
-		wait := again.Base(try)
+		wait := again.Base(n)
 		var later interface{ Later() time.Duration }
 		if errors.As(err, &later) {
 			wait = max(wait, later.Later())
 		}
-		if backoff.Wait(ctx, wait) != nil {
+		if end, _ := ctx.Deadline(); n+1 == tries || time.Until(end) < wait || backoff.Wait(ctx, wait) != nil {
 			break
 		}
 	}
-	return nil, err
+	return got, err
 }
 
 func (a Files) keepPicture(ctx context.Context, kind string, data []byte) (*turn.Picture, error) {

@@ -83,7 +83,7 @@ func TestWhatBecomesOfAFile(t *testing.T) {
 		{handle: "words", change: func(a *Files) { a.Reader = nil }, why: turn.UnreadKind},
 		{handle: "words", change: func(a *Files) { a.Platform = nil }, why: turn.UnreadKind},
 		{handle: "gone", why: turn.UnreadGone, asked: 1},
-		{handle: "down", why: turn.UnreadTrouble, asked: 3, took: 1750 * time.Millisecond},
+		{handle: "down", why: turn.UnreadTrouble, asked: 3, took: 750 * time.Millisecond},
 		{handle: "busy", asked: 2, took: 5 * time.Second},
 		{handle: "unreadable", why: turn.UnreadTrouble, asked: 1},
 		{handle: "panic", why: turn.UnreadBroken, asked: 1},

@@ -14,7 +14,14 @@ type Fetcher interface {
 	Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error)
 }
 
-// Error is a file that cannot be read, and will not be.
+// Historian is an optional extra of a platform on which people talk to each other in a chat.
+type Historian interface {
+	// Earlier is what people said there before a message, as far as e goes back: untrusted text of its authors, the oldest first, and where some
+	// of it is left out. After an error it is tried again, as with Fetch.
+	Earlier(ctx context.Context, id chat.ID, before chat.MessageRef, e chat.Earlier) ([]chat.Quote, error)
+}
+
+// Error is a file, or anything else that came with a message, that cannot be read, and will not be.
 type Error struct {
 	Why   turn.WhyUnread
 	Cause error // nil: Why says it all

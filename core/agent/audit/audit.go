@@ -167,7 +167,7 @@ func (a *Auditor) Take(e turn.Entry) []Record {
 	a.s = turn.Apply(before, e)
 	var out []Record
 	switch ev := e.Event.(type) {
-	case turn.Said, turn.Edited, turn.Shown, turn.Posted, turn.Removed, turn.FilesRead: // what people say and where it is drawn: beside them a grant may still end
+	case turn.Said, turn.Edited, turn.Shown, turn.Posted, turn.Removed, turn.FilesRead, turn.EarlierRead: // what people say and where it is drawn: beside them a grant may still end
 	default:
 		if rated, ok := ev.(turn.Rated); ok {
 			return a.rated(before, e, rated)

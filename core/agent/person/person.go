@@ -6,6 +6,7 @@
 package person
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/audit"
@@ -80,11 +81,7 @@ func (r *Reader) Take(e turn.Entry) {
 	words := func(text string) Words { return Words{e.Seq, e.At, text} }
 	switch ev := e.Event.(type) {
 	case turn.Said:
-		for _, q := range ev.Context {
-			if r.meets(q.By, q.Name) {
-				r.out.Quoted, traces = append(r.out.Quoted, words(q.Text)), true
-			}
-		}
+		traces = r.quoted(e, ev.Context) || traces
 		if ev.By == r.who {
 			r.out.Said = append(r.out.Said, words(ev.Text))
 			for _, f := range ev.Files {
@@ -103,6 +100,8 @@ func (r *Reader) Take(e turn.Entry) {
 		if t := before.Turn; t != nil && t.ID == ev.Turn && t.Requester == r.who && ev.Text != "" {
 			r.out.Answers, traces = append(r.out.Answers, words(ev.Text)), true
 		}
+	case turn.EarlierRead:
+		traces = r.quoted(e, slices.Concat(ev.Quotes...)) || traces
 	case turn.FilesRead:
 		traces = r.read(before.Turn, e.Seq, ev) || traces
 	default: // by its records alone
@@ -132,6 +131,16 @@ func (r *Reader) meets(u chat.User, name string) bool {
 	}
 	r.called[name] = name != ""
 	return true
+}
+
+// quoted takes what is theirs of what people said before a message.
+func (r *Reader) quoted(e turn.Entry, quotes []chat.Quote) (theirs bool) {
+	for _, q := range quotes {
+		if r.meets(q.By, q.Name) {
+			r.out.Quoted, theirs = append(r.out.Quoted, Words{e.Seq, e.At, q.Text}), true
+		}
+	}
+	return theirs
 }
 
 // read takes what was read of the files that are theirs.

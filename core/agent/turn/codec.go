@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of stored events, but for what an earlier release would fold to something else: such a [Changed] has
-// version 2 to 4, and such a [Said] 2. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
+// version 2 to 4, and such a [Said] 2 or 3. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
 const Version = 1
 
 // sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words;
@@ -30,7 +30,10 @@ func Encode(e Event) ([]byte, error) {
 	case Changed:
 		v = ev.Changes.Version()
 	case Said:
-		if ev.Forget > 0 {
+		switch {
+		case ev.Earlier != nil:
+			v = 3
+		case ev.Forget > 0:
 			v = 2
 		}
 	default:
@@ -46,7 +49,7 @@ func Decode(b []byte) (Event, error) {
 		return nil, fmt.Errorf("stored event: %w", err)
 	}
 	read, known := decoders[s.Kind]
-	newest := map[string]int{Changed{}.Kind(): 4, Said{}.Kind(): 2}[s.Kind]
+	newest := map[string]int{Changed{}.Kind(): 4, Said{}.Kind(): 3}[s.Kind]
 	if !known || s.V > max(newest, Version) {
 		return nil, fmt.Errorf("event %q version %d: %w", s.Kind, s.V, ErrVersion)
 	}
@@ -66,7 +69,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Elicited],
 	"filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 	"rated":      read[Rated],
-	"files_read": read[FilesRead], "preview_started": read[PreviewStarted], "previewed": read[Previewed],
+	"files_read": read[FilesRead], "earlier_read": read[EarlierRead], "preview_started": read[PreviewStarted], "previewed": read[Previewed],
 }
 
 func read[E Event](b []byte) (Event, error) {

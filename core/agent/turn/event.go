@@ -39,7 +39,7 @@ const (
 // ClassOf is the class of an event. One that is in no list is work: it needs the most.
 func ClassOf(e Event) Class {
 	switch e.(type) {
-	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Elicited, FilesRead, Previewed:
+	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Elicited, FilesRead, EarlierRead, Previewed:
 		return Fact
 	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked, Rated:
 		return Choice
@@ -78,6 +78,7 @@ type (
 		Name       string          `json:"name,omitempty"`
 		Text       string          `json:"text"`
 		Context    []chat.Quote    `json:"context,omitempty"`
+		Earlier    *chat.Earlier   `json:"earlier,omitempty"` // since version 3; to be read before the model is asked: see [EarlierRead]
 		Unattended bool            `json:"unattended,omitempty"`
 		Standing   chat.Standing   `json:"standing,omitempty"` // what By is here
 		Channel    chat.Channel    `json:"channel,omitempty"`  // that the chat stands in
@@ -331,6 +332,11 @@ type (
 		Turn  TurnID     `json:"turn"`
 		Files []FileRead `json:"files"`
 	}
+	// EarlierRead: what people said before those of the turn's messages that have [Said.Earlier], in their order. The first one counts.
+	EarlierRead struct {
+		Turn   TurnID         `json:"turn"`
+		Quotes [][]chat.Quote `json:"quotes"`
+	}
 	// Ended: the turn is over.
 	Ended struct {
 		Turn TurnID `json:"turn"`
@@ -547,36 +553,37 @@ func (ev Reset) doer() Person     { return Person{ev.By, ev.Name} }
 func (ev ModeSet) doer() Person   { return Person{ev.By, ev.Name} }
 func (ev Revoked) doer() Person   { return Person{ev.By, ev.Name} }
 
-func (Said) Kind() string      { return "said" }
-func (Edited) Kind() string    { return "edited" }
-func (Deleted) Kind() string   { return "deleted" }
-func (Shown) Kind() string     { return "shown" }
-func (Finished) Kind() string  { return "finished" }
-func (Decided) Kind() string   { return "decided" }
-func (Withdrawn) Kind() string { return "withdrawn" }
-func (Amended) Kind() string   { return "amended" }
-func (Ticked) Kind() string    { return "ticked" }
-func (Revealed) Kind() string  { return "revealed" }
-func (Rated) Kind() string     { return "rated" }
-func (Elicited) Kind() string  { return "wanted" }
-func (Filled) Kind() string    { return "filled" }
-func (Changed) Kind() string   { return "changed" }
-func (Extended) Kind() string  { return "extended" }
-func (Expired) Kind() string   { return "expired" }
-func (Reopened) Kind() string  { return "reopened" }
-func (Resolved) Kind() string  { return "resolved" }
-func (Revoked) Kind() string   { return "revoked" }
-func (ModeSet) Kind() string   { return "mode_set" }
-func (Reset) Kind() string     { return "reset" }
-func (StopAsked) Kind() string { return "stopped" }
-func (Replied) Kind() string   { return "replied" }
-func (Ruled) Kind() string     { return "ruled" }
-func (Started) Kind() string   { return "started" }
-func (Abandoned) Kind() string { return "abandoned" }
-func (Ended) Kind() string     { return "ended" }
-func (Posted) Kind() string    { return "posted" }
-func (Removed) Kind() string   { return "removed" }
-func (FilesRead) Kind() string { return "files_read" }
+func (Said) Kind() string        { return "said" }
+func (Edited) Kind() string      { return "edited" }
+func (Deleted) Kind() string     { return "deleted" }
+func (Shown) Kind() string       { return "shown" }
+func (Finished) Kind() string    { return "finished" }
+func (Decided) Kind() string     { return "decided" }
+func (Withdrawn) Kind() string   { return "withdrawn" }
+func (Amended) Kind() string     { return "amended" }
+func (Ticked) Kind() string      { return "ticked" }
+func (Revealed) Kind() string    { return "revealed" }
+func (Rated) Kind() string       { return "rated" }
+func (Elicited) Kind() string    { return "wanted" }
+func (Filled) Kind() string      { return "filled" }
+func (Changed) Kind() string     { return "changed" }
+func (Extended) Kind() string    { return "extended" }
+func (Expired) Kind() string     { return "expired" }
+func (Reopened) Kind() string    { return "reopened" }
+func (Resolved) Kind() string    { return "resolved" }
+func (Revoked) Kind() string     { return "revoked" }
+func (ModeSet) Kind() string     { return "mode_set" }
+func (Reset) Kind() string       { return "reset" }
+func (StopAsked) Kind() string   { return "stopped" }
+func (Replied) Kind() string     { return "replied" }
+func (Ruled) Kind() string       { return "ruled" }
+func (Started) Kind() string     { return "started" }
+func (Abandoned) Kind() string   { return "abandoned" }
+func (Ended) Kind() string       { return "ended" }
+func (Posted) Kind() string      { return "posted" }
+func (Removed) Kind() string     { return "removed" }
+func (FilesRead) Kind() string   { return "files_read" }
+func (EarlierRead) Kind() string { return "earlier_read" }
 
 func (PreviewStarted) Kind() string { return "preview_started" }
 func (Previewed) Kind() string      { return "previewed" }

@@ -1,6 +1,10 @@
 package turn
 
-import "github.com/nodhq/nod/core/chat"
+import (
+	"slices"
+
+	"github.com/nodhq/nod/core/chat"
+)
 
 // FileRead is what came of one file that a person attached: its text, or its picture, or why it has neither. It is the person's data: a
 // model reads it as such, and nothing in it decides anything.
@@ -47,6 +51,43 @@ func (t *Turn) AllFiles() (all []chat.File) {
 		all = append(all, m.Files...)
 	}
 	return all
+}
+
+// Unread is what is still to be read before the model is asked: the files that people attached, and what they said before those of its messages.
+func (t *Turn) Unread() (files []chat.File, before []Said) {
+	if files = t.AllFiles(); len(t.Files) == len(files) {
+		files = nil
+	}
+	for _, m := range t.Said {
+		if m.Earlier != nil {
+			before = append(before, m)
+		}
+	}
+	return files, before
+}
+
+func (t *Turn) bare() bool {
+	files, before := t.Unread()
+	return len(files)+len(before) > 0
+}
+
+func (ev EarlierRead) apply(s Session, _ Entry) Session {
+	t := s.Turn
+	if t == nil || t.ID != ev.Turn {
+		return s
+	}
+	if _, before := t.Unread(); len(before) == 0 || len(ev.Quotes) != len(before) {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		t.Said = slices.Clone(t.Said)
+		quotes := ev.Quotes
+		for i := range t.Said {
+			if m := &t.Said[i]; m.Earlier != nil {
+				m.Context, m.Earlier, quotes = slices.Concat(quotes[0], m.Context), nil, quotes[1:]
+			}
+		}
+	})
 }
 
 func (ev FilesRead) apply(s Session, _ Entry) Session {

@@ -138,7 +138,7 @@ func compare(t *testing.T, golden, got string) {
 // Every kind of event is in a recorded log.
 func TestEveryKindIsRecorded(t *testing.T) {
 	left := maps.Clone(Decoders)
-	for _, log := range []string{"testdata/every_kind.log", "testdata/rated.log", "testdata/replaced.log"} {
+	for _, log := range []string{"testdata/every_kind.log", "testdata/rated.log", "testdata/replaced.log", "testdata/earlier.log"} {
 		for _, e := range readLog(t, log) {
 			delete(left, e.Event.Kind())
 		}

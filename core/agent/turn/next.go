@@ -19,8 +19,8 @@ type (
 	Show struct{ Turn TurnID }
 	// AskModel for the reply of step Step.
 	AskModel struct{ Step int }
-	// ReadFiles: read what people attached to the turn's messages.
-	ReadFiles struct{ Turn TurnID }
+	// Gather: read what people attached to the turn's messages, and what they said before.
+	Gather struct{ Turn TurnID }
 	// Rule: put the call to the policy.
 	Rule struct{ Call CallID }
 	// RunTool: start and run the call.
@@ -38,15 +38,15 @@ type (
 	End struct{ Why Why }
 )
 
-func (Show) isCommand()      {}
-func (AskModel) isCommand()  {}
-func (ReadFiles) isCommand() {}
-func (Rule) isCommand()      {}
-func (RunTool) isCommand()   {}
-func (Recover) isCommand()   {}
-func (Cancel) isCommand()    {}
-func (Expire) isCommand()    {}
-func (End) isCommand()       {}
+func (Show) isCommand()     {}
+func (AskModel) isCommand() {}
+func (Gather) isCommand()   {}
+func (Rule) isCommand()     {}
+func (RunTool) isCommand()  {}
+func (Recover) isCommand()  {}
+func (Cancel) isCommand()   {}
+func (Expire) isCommand()   {}
+func (End) isCommand()      {}
 
 // Env is what Next needs to know beyond the session.
 type Env struct {
@@ -109,8 +109,8 @@ func next(s Session, now time.Time, env Env) []Command {
 		return do
 	case t.Stopped != nil:
 		return append(do, End{WasStopped})
-	case len(t.Files) < len(t.AllFiles()) && t.wantsReply():
-		return append(do, ReadFiles{t.ID})
+	case t.wantsReply() && t.bare():
+		return append(do, Gather{t.ID})
 	case t.wantsReply() && !denied && !long:
 		return append(do, AskModel{t.Step})
 	case t.Shown == "": // its message first: the session keeps only the turn that ended last

@@ -193,7 +193,7 @@ func TestTranscriptIsBounded(t *testing.T) {
 }
 
 func TestUnknownVersionIsRefused(t *testing.T) {
-	for _, b := range []string{`{"v":1,"k":"surprise","e":{}}`, `{"v":3,"k":"said","e":{}}`, `{"v":2,"k":"edited","e":{}}`, `{"v":5,"k":"changed","e":{}}`, `{"v":1,"k":"session","e":{}}`} {
+	for _, b := range []string{`{"v":1,"k":"surprise","e":{}}`, `{"v":4,"k":"said","e":{}}`, `{"v":2,"k":"edited","e":{}}`, `{"v":5,"k":"changed","e":{}}`, `{"v":1,"k":"session","e":{}}`} {
 		if ev, err := Decode([]byte(b)); err == nil {
 			t.Errorf("%s gave %v", b, ev)
 		}
