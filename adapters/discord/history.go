@@ -72,14 +72,6 @@ func (a *Adapter) beside(s userMessage) (all []chat.Quote) {
 	return surface.FitQuotes(all, 0)
 }
 
-// earlier says what a thread holds that the bot has not taken, if it may.
-func (s *userMessage) earlier() *chat.Earlier {
-	if s.at.Thread == "" || s.begins || s.hasLog && s.since == "" {
-		return nil
-	}
-	return &chat.Earlier{Since: s.since}
-}
-
 // Earlier implements [attach.Historian]: a thread's first message, which says what it is about, and the newest of the others, in their order.
 func (a *Adapter) Earlier(ctx context.Context, id chat.ID, before chat.MessageRef, e chat.Earlier) (all []chat.Quote, err error) {
 	p, _ := ids.PlaceOf(id)

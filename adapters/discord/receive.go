@@ -223,6 +223,9 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 	if !s.called && !known {
 		return false, nil
 	}
+	if s.at.Thread != "" && !s.begins {
+		s.earlier = &chat.Earlier{}
+	}
 	if program {
 		return a.hearProgram(ctx, s, known)
 	}
@@ -239,7 +242,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message) (taken bool, err
 		if !s.called && !surface.ForBot(a.follow(s.at), session, m.Sender(guild).User, m.NamesOthers(a.self.User)) {
 			return false, nil
 		}
-		s.since = surface.LastHeard(session, func(a, b chat.MessageRef) bool { return ids.Older(string(b), string(a)) })
+		s.earlier = surface.Earlier(session, func(a, b chat.MessageRef) bool { return ids.Older(string(b), string(a)) })
 	}
 	return true, a.listen(ctx, s)
 }
@@ -261,12 +264,12 @@ func (a *Adapter) hearProgram(ctx context.Context, s userMessage, known bool) (t
 // userMessage is a message for the bot, or for the thread that it follows.
 type userMessage struct {
 	m       *inbound.Message
-	at      ids.Place       // see locate
-	program bool            // another program wrote it
-	called  bool            // by mention, by reply, or because nobody else is there
-	begins  bool            // a thread has to be made on it
-	hasLog  bool            // something was recorded in its chat before
-	since   chat.MessageRef // the last message that its chat has taken, where that is known
+	at      ids.Place     // see locate
+	program bool          // another program wrote it
+	called  bool          // by mention, by reply, or because nobody else is there
+	begins  bool          // a thread has to be made on it
+	hasLog  bool          // something was recorded in its chat before
+	earlier *chat.Earlier // what its thread holds that its chat has not taken
 }
 
 // locate finds the chat of a message. ok is false where it is not for the bot.
@@ -347,7 +350,7 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
 		Envelope: envelopeOf(s.at, s.delivery(), by, reply),
-		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.beside(s), Earlier: s.earlier(), Standing: standing, Channel: s.at.Shared(),
+		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.beside(s), Earlier: s.earlier, Standing: standing, Channel: s.at.Shared(),
 		Files: files,
 	})
 	if errors.Is(err, agent.ErrFull) {

@@ -182,10 +182,12 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 		text = surface.SayQuotedAlone
 	}
 	// What people said to each other since is what a message to the bot is often about.
-	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
-	var earlier *chat.Earlier
-	if s.Reply && (!recorded || since != "" && inbound.OlderThan(string(since), s.TS)) {
-		earlier = &chat.Earlier{Since: since}
+	earlier := surface.Earlier(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
+	switch {
+	case s.Reply && !recorded:
+		earlier = &chat.Earlier{}
+	case earlier != nil && !inbound.OlderThan(string(earlier.Since), s.TS):
+		earlier = nil
 	}
 	return a.record(ctx, s, text, beside, earlier)
 }

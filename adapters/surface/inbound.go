@@ -118,19 +118,25 @@ func (p *Programs) MayBegin(program string, now time.Time) bool {
 	return may
 }
 
-// LastHeard is the newest message that a chat has taken, in the order that newer says, which has any message newer than none; empty where its
-// session does not hold one.
-func LastHeard(s turn.Session, newer func(a, b chat.MessageRef) bool) (last chat.MessageRef) {
-	all := s.Waiting
-	for _, t := range s.Turns() {
-		all = append(all[:len(all):len(all)], t.Said...)
-	}
-	for _, m := range all {
-		if newer(m.Message, last) {
-			last = m.Message
+// Earlier is how far back a chat has not taken what people said, which is to its newest message in the order that newer says, which has any
+// message newer than none; nil where its session does not hold one. What was not read before a turn ended is still to be read.
+func Earlier(s turn.Session, newer func(a, b chat.MessageRef) bool) (e *chat.Earlier) {
+	var last chat.MessageRef
+	look := func(said []turn.Said, over bool) {
+		for _, m := range said {
+			if !newer(m.Message, last) {
+				continue
+			}
+			if last, e = m.Message, &(chat.Earlier{Since: m.Message}); over && m.Earlier != nil {
+				e = m.Earlier
+			}
 		}
 	}
-	return last
+	look(s.Waiting, false)
+	for _, t := range s.Turns() {
+		look(t.Said, t.End != "")
+	}
+	return e
 }
 
 // What is imported of a conversation in which the bot is called for the first time.

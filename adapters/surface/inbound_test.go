@@ -67,7 +67,8 @@ func TestWhoIsHeardWithoutAMention(t *testing.T) {
 	}
 }
 
-func TestTheNewestMessageThatWasHeard(t *testing.T) {
+// What is still to be read before a message, as far as its chat has not taken it.
+func TestHowFarBackAChatHasNotHeard(t *testing.T) {
 	t.Parallel()
 	newer := func(a, b chat.MessageRef) bool { return a > b }
 	said := func(refs ...chat.MessageRef) (all []turn.Said) {
@@ -76,12 +77,21 @@ func TestTheNewestMessageThatWasHeard(t *testing.T) {
 		}
 		return all
 	}
-	for want, s := range map[chat.MessageRef]turn.Session{
-		"": {Waiting: said("")}, "1": {Waiting: said("1", "")},
-		"3": {Waiting: said("2"), Turn: &turn.Turn{Said: said("3", "1")}, Last: &turn.Turn{Said: said("0")}},
+	unread := []turn.Said{{Message: "3", Earlier: &chat.Earlier{Since: "0"}}}
+	for name, x := range map[string]struct {
+		s    turn.Session
+		want *chat.Earlier
+	}{
+		"nothing is known":             {turn.Session{Waiting: said("")}, nil},
+		"it waits":                     {turn.Session{Waiting: said("1", "")}, &chat.Earlier{Since: "1"}},
+		"the newest of all":            {turn.Session{Waiting: said("2"), Turn: &turn.Turn{Said: said("3", "1")}, Last: &turn.Turn{Said: said("0"), End: turn.Answered}}, &chat.Earlier{Since: "3"}},
+		"about to be read":             {turn.Session{Turn: &turn.Turn{Said: unread}}, &chat.Earlier{Since: "3"}},
+		"the turn ended before that":   {turn.Session{Last: &turn.Turn{Said: unread, End: turn.WasStopped}}, &chat.Earlier{Since: "0"}},
+		"and another came since":       {turn.Session{Last: &turn.Turn{Said: unread, End: turn.WasStopped}, Waiting: said("4")}, &chat.Earlier{Since: "4"}},
+		"of an ended turn, but not it": {turn.Session{Last: &turn.Turn{Said: said("3"), End: turn.WasStopped}}, &chat.Earlier{Since: "3"}},
 	} {
-		if got := LastHeard(s, newer); got != want {
-			t.Errorf("%q, not %q", got, want)
+		if got := Earlier(x.s, newer); !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%s: %+v, not %+v", name, got, x.want)
 		}
 	}
 }

@@ -80,6 +80,7 @@ type Platform struct {
 	mu       sync.Mutex
 	pace     time.Duration
 	trouble  func(Op) Trouble
+	earlier  func(context.Context, chat.MessageRef, chat.Earlier) ([]chat.Quote, error)
 	posts    int
 	edits    int
 	keys     map[string]chat.MessageRef
@@ -101,6 +102,13 @@ func newPlatform(sig *stand.Signal) *Platform {
 		sig: sig, limits: render.Limits{Chars: 12000, Bytes: 40000, Blocks: 45, Text: 3000, Args: 2500, Label: 75, Asks: 10, Choices: 60},
 		keys: map[string]chat.MessageRef{}, whispers: map[string][]render.Message{}, flying: map[chat.MessageRef]string{},
 	}
+}
+
+// Earlier installs what the platform tells of what was said before a message; none: nothing.
+func (p *Platform) Earlier(tell func(ctx context.Context, before chat.MessageRef, e chat.Earlier) ([]chat.Quote, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.earlier = tell
 }
 
 // Trouble installs what befalls later calls.
@@ -265,6 +273,19 @@ type surface struct {
 }
 
 func (s surface) Limits() render.Limits { return s.limits }
+
+func (s surface) Earlier(ctx context.Context, _ chat.ID, before chat.MessageRef, e chat.Earlier) ([]chat.Quote, error) {
+	s.mu.Lock()
+	tell := s.earlier
+	s.mu.Unlock()
+	if s.gate.isDead() {
+		return nil, errDead
+	}
+	if tell == nil {
+		return nil, nil
+	}
+	return tell(ctx, before, e)
+}
 
 func (s surface) Pace() time.Duration {
 	s.mu.Lock()

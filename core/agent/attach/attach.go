@@ -63,7 +63,7 @@ func (a Files) Gather(ctx context.Context, t *turn.Turn) (came []turn.Event) {
 	if len(files) > 0 {
 		came = append(came, turn.FilesRead{Turn: t.ID, Files: a.Read(ctx, files)})
 	}
-	if reading.Wait(); len(before) > 0 {
+	if reading.Wait(); len(before) > 0 && ctx.Err() == nil { // else nobody may say that it cannot be read: the next message may bring it
 		came = append(came, earlier)
 	}
 	return came

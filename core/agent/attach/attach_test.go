@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // desk is a platform with files, a reader and a store. A file's handle says what becomes of it.
@@ -188,5 +189,91 @@ func TestTheModelsPictures(t *testing.T) {
 		if got := a.WithPictures(t.Context(), said)[0].Files[0].Picture; (len(got.Data) > 0) != (c.seen && c.kept) {
 			t.Errorf("%+v: %q", c, got.Data)
 		}
+	}
+}
+
+// thread is a platform that tells what was said before a message. The message says what becomes of it.
+type thread struct{ asked int }
+
+func (p *thread) Earlier(_ context.Context, _ chat.ID, before chat.MessageRef, e chat.Earlier) ([]chat.Quote, error) {
+	p.asked++
+	switch {
+	case before == "gone":
+		return nil, &Error{Why: turn.UnreadForbidden, Cause: errors.New("missing_scope")}
+	case before == "down" || before == "hiccup" && p.asked == 1:
+		return nil, errors.New("down")
+	case before == "busy" && p.asked == 1:
+		return nil, later{errors.New("busy")}
+	case before == "too busy":
+		return nil, hour{errors.New("busy")}
+	case before == "panic":
+		panic("a thread that breaks")
+	}
+	return []chat.Quote{{Name: "Ben", Text: "since " + string(e.Since)}, {Name: "Ben", Text: "replied to"}}, nil
+}
+
+type hour struct{ error }
+
+func (hour) Later() time.Duration { return time.Hour }
+
+// What people said before a message is read, or the model is told that it cannot be; nobody waits for what would take too long.
+func TestWhatWasSaidBefore(t *testing.T) {
+	const said, unread = "since m0|replied to", text.EarlierUnread
+	for before, want := range map[chat.MessageRef]struct {
+		quotes string
+		asked  int
+		took   time.Duration
+	}{
+		"m1": {said, 1, 0}, "gone": {unread, 1, 0}, "down": {unread, 3, 750 * time.Millisecond}, "hiccup": {said, 2, 250 * time.Millisecond},
+		"busy": {said, 2, 5 * time.Second}, "too busy": {unread, 1, 0}, "panic": {unread, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, p, begun := &desk{}, &thread{}, time.Now()
+			a := d.files()
+			a.Platform = p
+			got := a.Gather(t.Context(), &turn.Turn{ID: "t1", Said: []turn.Said{{Message: "m0"}, {Message: before, Earlier: &chat.Earlier{Since: "m0"}}}})
+			if len(got) != 1 {
+				t.Fatalf("%s: %+v", before, got)
+			}
+			var all []string
+			for _, q := range got[0].(turn.EarlierRead).Quotes[0] {
+				all = append(all, q.Text)
+			}
+			if strings.Join(all, "|") != want.quotes || p.asked != want.asked || time.Since(begun) != want.took {
+				t.Errorf("%s: %q, asked %d times in %v", before, all, p.asked, time.Since(begun))
+			}
+			if log := d.log.String(); (log == "") != (want.quotes == said || before == "panic") || before == "gone" && !strings.Contains(log, "missing_scope") {
+				t.Errorf("%s: the log says %q", before, log)
+			}
+		})
+	}
+}
+
+// Files and what was said before are read at once, each for its own time; what a message shows itself is not read twice. Of a turn that is
+// stopped meanwhile nobody says that it cannot be read, and where people do not talk to each other nothing is.
+func TestFilesAndWhatWasSaidBefore(t *testing.T) {
+	d := &desk{}
+	a := d.files()
+	a.Platform = struct {
+		*desk
+		*thread
+	}{d, &thread{}}
+	m := turn.Said{Message: "m1", Files: []chat.File{{Handle: "words"}}, Context: []chat.Quote{{Name: "Ben", Text: "replied to"}}, Earlier: &chat.Earlier{}}
+	asked := &turn.Turn{ID: "t1", Said: []turn.Said{m, {Message: "m2", Earlier: &chat.Earlier{Since: "m1"}}}}
+	got := a.Gather(t.Context(), asked)
+	if len(got) != 2 || got[0].(turn.FilesRead).Files[0].Text != "words" {
+		t.Fatalf("%+v", got)
+	}
+	if q := got[1].(turn.EarlierRead).Quotes; len(q) != 2 || len(q[0]) != 1 || q[0][0].Text != "since " || len(q[1]) != 2 || q[1][0].Text != "since m1" {
+		t.Errorf("%+v", q)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if got := a.Gather(stopped, asked); len(got) != 1 {
+		t.Errorf("stopped: %+v", got)
+	}
+	a.Platform = d
+	if got := a.Gather(t.Context(), asked); len(got) != 2 || got[1].(turn.EarlierRead).Quotes[0] != nil {
+		t.Errorf("nobody talks to each other there: %+v", got)
 	}
 }
