@@ -61,7 +61,11 @@ func (d *driver) act(p plan) bool {
 		case turn.Rule: // it waits for a look at what the call replaces
 			begun = d.preview() || begun
 		case turn.AskModel:
-			begun = d.askModel(c.Step) || begun
+			s := d.f.s
+			if p.carried {
+				s = p.s
+			}
+			begun = d.askModel(s, c.Step) || begun
 		case turn.RunTool:
 			begun = d.runTool(c.Call, p.wait) || begun
 		case turn.Nudge, turn.Escalate, turn.Remove, turn.Continue, turn.Point, turn.TellEnd:
@@ -257,18 +261,17 @@ func (d *driver) gather(id turn.TurnID) bool {
 }
 
 // askModel begins the reply of one step.
-func (d *driver) askModel(step int) bool {
-	t := d.f.s.Turn
+func (d *driver) askModel(s turn.Session, step int) bool {
+	t := s.Turn
 	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.Step != step || d.e.halted.Load() != nil {
 		return false
 	}
 	// By the log's clock an ask may still be open that was planned to have expired.
-	if !slices.Contains(turn.Next(d.f.s, d.e.Now(), d.env()), turn.Command(turn.AskModel{Step: step})) {
+	if !slices.Contains(turn.Next(s, d.e.Now(), d.env()), turn.Command(turn.AskModel{Step: step})) {
 		return false
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.model = cancel
-	s := d.f.s
 	d.begin(func() func() {
 		defer cancel()
 		r := d.compose(ctx, s, step)

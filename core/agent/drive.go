@@ -364,7 +364,7 @@ func (d *driver) step() (moved bool, err error) {
 	if err != nil || p.canWait && !d.busy() && !d.owes() {
 		return false, err
 	}
-	if len(p.events) > 0 {
+	if len(p.events) > 0 && !p.carried {
 		ok, err := d.recordPlan(p)
 		if err != nil || !ok {
 			return true, err

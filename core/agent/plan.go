@@ -23,6 +23,7 @@ type plan struct {
 	reply   bool         // the reply input is in events
 	acts    []turn.Command
 	canWait bool          // it only records what people see already, which the release can bring along
+	carried bool          // it only records what was said before, which the reply that it asks for brings along
 	wait    time.Duration // the policy's timeout: how long people have to answer what comes of a run that this plan starts
 }
 
@@ -108,10 +109,16 @@ func (d *driver) plan() (plan, error) {
 		if len(p.events) == before {
 			// While a model or a tool is at work it may be long until the release, and whoever takes over has to know where the message stands.
 			p.canWait = len(p.events) > 0 && len(p.acts) == 0 && d.model == nil && d.running == nil && d.onlyShows(p.plan)
+			p.carried = len(p.events) > 0 && p.asks() && !slices.ContainsFunc(p.events, func(k Keyed) bool { _, read := k.Event.(turn.EarlierRead); return !read })
 			return p.plan, nil
 		}
 	}
 	return p.plan, errors.New("the plan of a turn does not settle")
+}
+
+// asks reports whether the plan asks the model.
+func (p plan) asks() bool {
+	return slices.ContainsFunc(p.acts, func(c turn.Command) bool { _, asks := c.(turn.AskModel); return asks })
 }
 
 // onlyShows reports whether a plan records nothing but what stands there, as it should stand: then nothing has to be drawn once it is recorded.

@@ -21,25 +21,36 @@ func TestTripsOfAnApprovalTurn(t *testing.T) {
 	w.Say(r, Ana, "hello") // what servers say of their tools is recorded with the first turn
 	w.Over(0)
 	idle(w)
-	before := len(r.Gate.Calls())
-	door := w.Latch() // the model takes its time, as models do: its reply and the post's record could change places
-	w.Model.When("go", func(h Heard) (agent.Reply, error) { <-door.C(); return Calls(Call("write", `{"n":1}`))(h) }, Says("That is all."))
-	in := w.SaidBy(Ana, "go")
-	w.Deliver(r, in)
-	w.Deliver(r, in) // as Slack does
-	stands(w)
-	door.Open()
-	seen(w)
-	idle(w)
-	w.Press(r, Ana, chat.AllowOnce, "write")
-	w.Over(1)
-	idle(w)
-	got := slices.DeleteFunc(r.Gate.Calls()[before:], func(what string) bool { return what == "tail" }) // the looks at the settings, which time brings
+	w.Platform.Earlier(func(context.Context, chat.MessageRef, chat.Earlier) ([]chat.Quote, error) { return []chat.Quote{{Name: "Ben", Text: "so"}}, nil })
+	calls := func(words string, earlier *chat.Earlier) []string {
+		before := len(r.Gate.Calls())
+		door := w.Latch() // the model takes its time, as models do: its reply and the post's record could change places
+		w.Model.When(words, func(h Heard) (agent.Reply, error) { <-door.C(); return Calls(Call("write", `{"n":1}`))(h) }, Says("That is all."))
+		in := w.SaidBy(Ana, words)
+		in.Earlier = earlier
+		n := len(w.Platform.Messages(Room))
+		w.Deliver(r, in)
+		w.Deliver(r, in) // as Slack does
+		stands(w)
+		door.Open()
+		seen(w)
+		idle(w)
+		w.Press(r, Ana, chat.AllowOnce, "write")
+		w.Over(n)
+		idle(w)
+		return slices.DeleteFunc(r.Gate.Calls()[before:], func(what string) bool { return what == "tail" }) // the looks at the settings, which time brings
+	}
 	want := []string{
 		"append said+claim", "append shown", "append replied+ruled", "append shown+release",
 		"append decided+claim", "append started", "append finished", "append replied+ended", "append release",
 	}
-	equal(t, "calls", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	equal(t, "calls", strings.Join(calls("go", nil), "\n"), strings.Join(want, "\n"))
+	// What was said before comes along with the reply, or with where the message stands.
+	got := strings.Join(calls("and", &chat.Earlier{}), "\n")
+	alone := strings.NewReplacer("+earlier_read", "", "earlier_read+", "").Replace(got)
+	if !strings.Contains(got, "earlier_read") || alone != strings.Join(want, "\n") {
+		t.Errorf("calls, where people said more before:\n%s", got)
+	}
 }
 
 // A delivery that comes twice at once is told from the log only once, and from then on the log is asked.
