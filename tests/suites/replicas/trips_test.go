@@ -21,7 +21,9 @@ func TestTripsOfAnApprovalTurn(t *testing.T) {
 	w.Say(r, Ana, "hello") // what servers say of their tools is recorded with the first turn
 	w.Over(0)
 	idle(w)
-	w.Platform.Earlier(func(context.Context, chat.MessageRef, chat.Earlier) ([]chat.Quote, error) { return []chat.Quote{{Name: "Ben", Text: "so"}}, nil })
+	w.Platform.Earlier(func(context.Context, chat.MessageRef, chat.Earlier) ([]chat.Quote, error) {
+		return []chat.Quote{{Name: "Ben", Text: "so"}}, nil
+	})
 	calls := func(words string, earlier *chat.Earlier) []string {
 		before := len(r.Gate.Calls())
 		door := w.Latch() // the model takes its time, as models do: its reply and the post's record could change places

@@ -9,6 +9,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -26,6 +27,7 @@ func (s *story) judge() {
 	s.judgeInstalls()
 	s.judgeMessages()
 	s.judgeWords()
+	s.judgeContexts()
 }
 
 // judgeRuns: nothing ran twice, or without an approval that stood.
@@ -163,6 +165,31 @@ func (s *story) judgeWords() {
 			s.Errorf("message %d was heard %d times in one talk", x.n, heard)
 		case heard == 0 && x.delivered && !s.excused(x):
 			s.Errorf("message %d of %s in %s was taken, and the model never heard it", x.n, x.by.Key, x.chat.Key)
+		}
+	}
+}
+
+// judgeContexts: what the model is asked about came with what was said before it, and nothing else, or with a word that this cannot be read.
+func (s *story) judgeContexts() {
+	for _, h := range s.Model.Heard() {
+		i := -1
+		for j, u := range h.Talk { // the open turn's newest
+			if u.Role == turn.RoleUser {
+				i = j
+			}
+		}
+		u := h.Talk[i]
+		for _, x := range s.said {
+			if !strings.HasPrefix(u.Text, "do "+itoa(x.n)+": ") {
+				continue
+			}
+			var want []string
+			if x.leans() {
+				want = []string{told(x.message), text.EarlierUnread}
+			}
+			if x.leans() != (len(u.Context) == 1) || len(u.Context) == 1 && !slices.Contains(want, u.Context[0].Text) {
+				s.Errorf("the model was asked about message %d with %+v said before it", x.n, u.Context)
+			}
 		}
 	}
 }

@@ -68,6 +68,7 @@ type story struct {
 
 type said struct {
 	n         int
+	message   chat.MessageRef
 	chat      chat.ID
 	by        chat.User
 	at        time.Time // of the first attempt to deliver it
@@ -130,6 +131,7 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	s.Tools.In(third)
 	s.SetPolicy(func(p *permission.Policy, files map[string]permission.ToolSettings) { p.Timeout = askFor })
 	s.World.Platform.Trouble(s.platform)
+	s.World.Platform.Earlier(s.before)
 	s.Model.When("do ", s.reply(0), s.reply(1), s.reply(2), s.reply(3))
 	for _, name := range []string{"read", "touch", "write", "send", "drop"} {
 		s.Tools.Put(Tool{Server: "files", Name: name, Stubborn: name == "send", Run: s.work})
@@ -189,6 +191,30 @@ func (s *story) platform(op Op) Trouble {
 		return t
 	}
 	return Trouble{}
+}
+
+// leans reports whether people said something before a message.
+func (x *said) leans() bool { return x.n%2 == 1 }
+
+// told is what they said.
+func told(before chat.MessageRef) string { return "said before " + string(before) }
+
+// before is what befalls whoever asks what was said before a message.
+func (s *story) before(ctx context.Context, before chat.MessageRef, _ chat.Earlier) ([]chat.Quote, error) {
+	kind, wait := s.befalls("platform", 4)
+	switch kind {
+	case 1:
+		return nil, Busy(wait).Err
+	case 2:
+		return nil, Transient(false).Err
+	case 3, 4:
+		select {
+		case <-after(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return []chat.Quote{{Name: "others", Text: told(before)}}, nil
 }
 
 // reply is the model's step n of a program: "do 17: write touch | send" is a reply with two calls, and then one with one.
@@ -311,6 +337,9 @@ func (s *story) says(by chat.User, id chat.ID, words string) {
 	x := &said{n: len(s.said), chat: id, by: by, at: time.Now()}
 	env := s.Envelope(id, by)
 	in := chat.Said{Envelope: env, Message: chat.MessageRef("p-" + string(env.Delivery)), Text: words}
+	if x.message = in.Message; x.leans() {
+		in.Earlier = &chat.Earlier{}
+	}
 	s.mu.Lock()
 	s.said, s.inbounds = append(s.said, x), append(s.inbounds, in)
 	s.mu.Unlock()
