@@ -272,6 +272,9 @@ func TestFilesAndWhatWasSaidBefore(t *testing.T) {
 	if got := a.Gather(stopped, asked); len(got) != 1 {
 		t.Errorf("stopped: %+v", got)
 	}
+	if got := a.Gather(t.Context(), &turn.Turn{ID: "t1", Said: []turn.Said{{Files: m.Files}}}); len(got) != 1 {
+		t.Errorf("nobody said anything before: %+v", got)
+	}
 	a.Platform = d
 	if got := a.Gather(t.Context(), asked); len(got) != 2 || got[1].(turn.EarlierRead).Quotes[0] != nil {
 		t.Errorf("nobody talks to each other there: %+v", got)

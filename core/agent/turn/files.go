@@ -76,7 +76,7 @@ func (ev EarlierRead) apply(s Session, _ Entry) Session {
 	if t == nil || t.ID != ev.Turn {
 		return s
 	}
-	if _, before := t.Unread(); len(before) == 0 || len(ev.Quotes) != len(before) {
+	if _, before := t.Unread(); len(ev.Quotes) != len(before) {
 		return s
 	}
 	return s.edit(func(t *Turn) {
