@@ -27,6 +27,22 @@ func TestSlackAFastQuestionIsTheFirstPost(t *testing.T) {
 	}
 	th.click(ana, ts, "Allow once")
 	th.done(ts, "gave: written")
+
+	// However long Slack takes to tell what was said in the thread meanwhile, nod heard the question, and says so.
+	th.say(ben, "it is the cron job, I think")
+	tells := make(chan struct{})
+	o.Fail("conversations.replies", 1, fakeslack.Fault{Hold: tells})
+	th.say(ana, o.me("say what it is"))
+	th.heard()
+	ts = th.answer(2)
+	if o.modelRead("say what it is") {
+		t.Error("the model was asked before it could know what was said")
+	}
+	close(tells)
+	th.done(ts, "what it is")
+	if !o.modelRead("Ben: it is the cron job, I think") {
+		t.Error("the model does not know what was said meanwhile")
+	}
 }
 
 // Where nobody set it, an ask stays open for half an hour from when it was shown.
