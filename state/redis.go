@@ -224,6 +224,31 @@ func repeatable(err error) bool {
 // transient are what a server's errors begin with where it did not run a command, and may soon.
 var transient = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY"}
 
+// CheckURL says what is wrong with the address of a Redis, as far as that is to be seen without it. No error repeats the URL.
+func CheckURL(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return errors.New("redis.url: this is no URL (want redis://user:password@host:6379/0; a password with / # ? or @ in it must be percent-encoded)")
+	}
+	wanted, own := "want redis://, rediss:// or unix://, like redis://user:password@host:6379/0", url.Values{}
+	fits := func(raw string) bool { _, err := redis.ParseURL(raw); return err == nil }
+	switch q := u.Query(); {
+	case q.Has("master_name"):
+		wanted, own["master_name"] = "this is no Sentinel URL (want redis://host:26379/0?master_name=mymaster&addr=host2:26379)", q["master_name"]
+		fits = func(raw string) bool { _, err := redis.ParseFailoverURL(raw); return err == nil }
+	case q.Has("addr"):
+		wanted, own["addr"] = "this is no URL of a Cluster (want redis://host:6379?addr=host2:6379)", q["addr"]
+		fits = func(raw string) bool { _, err := redis.ParseClusterURL(raw); return err == nil }
+	}
+	if fits(raw) {
+		return nil
+	}
+	if u.RawQuery = own.Encode(); fits(u.String()) {
+		wanted = "go-redis does not know one of the parameters behind the ?, or not its value (a password with ? in it must be percent-encoded)"
+	}
+	return errors.New("redis.url: " + wanted)
+}
+
 // dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. No error repeats the URL.
 func dial(ctx context.Context, opt Options, m *met) (redis.UniversalClient, error) {
 	raw := opt.URL
@@ -231,24 +256,18 @@ func dial(ctx context.Context, opt Options, m *met) (redis.UniversalClient, erro
 	if m != nil {
 		hello = m.hello
 	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, errors.New("redis.url: this is no URL (want redis://user:password@host:6379/0; a password with / # ? or @ in it must be percent-encoded)")
+	if err := CheckURL(raw); err != nil {
+		return nil, err
 	}
+	u, _ := url.Parse(raw)
 	if u.Query().Has("master_name") {
-		o, err := redis.ParseFailoverURL(raw)
-		if err != nil {
-			return nil, errors.New("redis.url: this is no Sentinel URL (want redis://host:26379/0?master_name=mymaster&addr=host2:26379)")
-		}
+		o, _ := redis.ParseFailoverURL(raw)
 		o.MaxRetries, o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = -1, true, true, 2
 		o.OnConnect = hello
 		return redis.NewFailoverClient(o), nil
 	}
 	if !u.Query().Has("addr") { // several addresses without a master's name are a Cluster's; one server has to be asked
-		o, err := redis.ParseURL(raw)
-		if err != nil {
-			return nil, errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0")
-		}
+		o, _ := redis.ParseURL(raw)
 		tune(o)
 		o.Dialer = opt.Dialer
 		if !isCluster(ctx, *o) {

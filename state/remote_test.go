@@ -291,6 +291,21 @@ func TestErrorsKeepThePassword(t *testing.T) {
 	}
 }
 
+// Which part of an address is wrong is said, without its password, and without the server.
+func TestWhatIsWrongWithTheAddressOfARedis(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"redis://u:s3cret@h:6379/0?read_timeout=3s": "", "rediss://h:26379/0?master_name=m&addr=h2:26379": "", "redis://h:6379?addr=h2:6379&addr=h3:6379": "", "unix:///run/redis.sock": "",
+		"redis://u:s3cret@h:6379/0?foo=1": "parameters", "redis://h:6379/0?read_timeout=s3cret": "parameters", "redis://u:pa?s3cret@h:6379": "percent-encoded",
+		"redis://h/x?foo=1": "want redis://,", "http://h": "want redis://,", "redis://h:6379/x?master_name=m": "Sentinel URL", "redis://h:1?master_name=m&foo=1": "parameters",
+		"redis://h:6379?addr=h2:6379&foo=1": "parameters", "http://h:6379?addr=h2:6379": "URL of a Cluster",
+	} {
+		if err := CheckURL(url); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 func TestASilentChatFadesAsAWhole(t *testing.T) {
 	t.Parallel()
 	for name, url := range servers(t) {

@@ -36,6 +36,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/person"
 	"github.com/nodhq/nod/cmd/bot/setup"
 	"github.com/nodhq/nod/cmd/bot/terminal"
+	"github.com/nodhq/nod/state"
 )
 
 func main() {
@@ -112,6 +113,11 @@ func (p process) main() int {
 func checkConfig(p command.Process, c config.Config) int {
 	for _, w := range p.Warnings(c) {
 		fmt.Fprintln(p.Stderr, "note:", w)
+	}
+	if url := c.Redis.URL; !url.IsZero() {
+		if err := state.CheckURL(url.Reveal()); err != nil {
+			return p.Refuse(command.Usage, err)
+		}
 	}
 	fmt.Fprintln(p.Stdout, "ok")
 	return command.OK

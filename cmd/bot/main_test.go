@@ -86,6 +86,7 @@ func TestCommands(t *testing.T) {
 		{"serv", nil, 2, "", `no command "serv"`},
 		{"serv", nil, 2, "", "did you mean nod serve?\nnod --help says more.\n"},
 		{"perm", nil, 2, "", "did you mean nod permissions?"},
+		{"config check", map[string]string{"REDIS_URL": "redis://:s3cret@h/0?foo=1"}, 2, "", "redis.url: go-redis does not know one of the parameters"},
 		{"config chek", nil, 2, "", "did you mean nod config check?"},
 		{"config", nil, 2, "", `no command "config"; there is: nod config check, nod config print`},
 		{"--version", nil, 0, "nod ", ""},
