@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -200,7 +203,8 @@ func TestHold(t *testing.T) {
 			k.does(t, command.OK, "person export web::nina", `"web::one"`)
 			k.does(t, command.OK, "hold web::nina", "3 chats so far, and what comes")
 			k.does(t, command.OK, "hold web::one -release", "Released: web::one, 1 chat.")
-			k.does(t, command.Fail, "hold web::one -release", "there is no hold on web::one")
+			k.does(t, command.OK, "hold web::one -release", "Released: web::one, 1 chat.") // again: what the first one left
+			k.does(t, command.Fail, "hold web::two -release", "there is no hold on web::two")
 			k.does(t, command.Fail, "person delete web::nina -yes", "there is a hold on web::nina since ")
 			k.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 3 chats.")
 			k.held(t)
@@ -351,6 +355,64 @@ func TestPersonOfWhatCannotBeRead(t *testing.T) {
 		if what == "::one" {
 			is.does(t, command.Fail, "hold web::nina", "WRONGTYPE")
 		}
+	}
+}
+
+// A log that cannot be read keeps no other chat from being held or released, and is named. What is done again once it can be read is done whole.
+func TestHoldBesideWhatCannotBeRead(t *testing.T) {
+	for what, spoil := range map[string]func(m *miniredis.Miniredis, log string, rows []string) error{
+		"a log that does not hold": func(m *miniredis.Miniredis, log string, rows []string) error {
+			_, err := m.RPush(log, append([]string{strings.Replace(rows[0], "please", "police", 1)}, rows[1:]...)...)
+			return err
+		},
+		"no log at all": func(m *miniredis.Miniredis, log string, _ []string) error { return m.Set(log, "x") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			k := onRedis(t)
+			k.people()
+			k.asks("bad", "write_file", chat.Deny) // it is looked at before Nina's "one"
+			is, log := keeper{env: k.env}, ""
+			for _, name := range k.mini.Keys() {
+				if strings.HasSuffix(name, ":log:web::bad") {
+					log = name
+				}
+			}
+			rows, err := k.mini.List(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			erase := func(key string, want error) {
+				t.Helper()
+				if err := k.store.Erase(t.Context(), chat.ID{Platform: "web", Key: key}, 99); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", key, err, want)
+				}
+			}
+			k.mini.Del(log)
+			if err := spoil(k.mini, log, rows); err != nil {
+				t.Fatal(err)
+			}
+			is.does(t, command.Fail, "hold web::nina", "On hold: web::nina, 3 chats so far", "chat web::bad cannot be read: ", "1 chat may not be on hold, because it could not be read: web::bad. Hold it by its own name, or do the same again")
+			erase("one", state.ErrKept)
+			erase("bad", agent.ErrStale)
+			is.does(t, command.OK, "hold web::bad", "On hold: web::bad, 1 chat so far") // whoever is in it
+			erase("bad", state.ErrKept)
+			is.does(t, command.Fail, "hold web::bad -release", "Released: web::bad, 0 chats.", "1 chat may still be on hold")
+			is.does(t, command.Fail, "hold web::nina -release", "Released: web::nina, 3 chats.", "chat web::bad cannot be read: ")
+			erase("one", agent.ErrStale)
+			erase("bad", state.ErrKept)
+			k.mini.Del(log)
+			if _, err := k.mini.RPush(log, rows...); err != nil {
+				t.Fatal(err)
+			}
+			is.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 4 chats.")
+			erase("bad", agent.ErrStale)
+			is.does(t, command.OK, "hold web::nina", "On hold: web::nina, 4 chats so far")
+			erase("bad", state.ErrKept)
+			for bucket := range 64 { // one of these is where a chat of this name would be
+				k.mini.HSet(fmt.Sprintf("nod:{b%02d}:head:no chat", bucket), "seq", "1")
+			}
+			is.does(t, command.Fail, "hold web::nina", "On hold: web::nina, 4 chats so far", `broken: a key with the name "no chat"`)
+		})
 	}
 }
 

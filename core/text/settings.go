@@ -290,6 +290,15 @@ func NowHeld(what string, chats int, off bool) string {
 	return "On hold: " + what + ", " + Count(chats, "chat") + " so far, and what comes."
 }
 
+// HeldInPart names the chats that a hold, or a release, did not reach.
+func HeldInPart(left []string, off bool) string {
+	may, now := " may not be on hold", "Hold it by its own name, or do"
+	if off {
+		may, now = " may still be on hold", "Do"
+	}
+	return Count(len(left), "chat") + may + ", because it could not be read: " + Cut(strings.Join(left, ", "), 2000) + ". " + now + " the same again once it can be."
+}
+
 func HelpLine(verb, usage, says string) string {
 	return "  " + strings.TrimSpace(verb+" "+usage) + " — " + says
 }

@@ -276,6 +276,11 @@ func (g *Gate) ChecksSettings() bool {
 	return ok && c.ChecksSettings()
 }
 
+// Retain implements [agent.Retainer].
+func (g *Gate) Retain(ctx context.Context, id chat.ID, on bool) error {
+	return g.through("retain", func() error { return g.store.(agent.Retainer).Retain(ctx, id, on) })
+}
+
 // Wakes implements [agent.Leases].
 func (g *Gate) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) {
 	defer close(g.heard)

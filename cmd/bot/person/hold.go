@@ -57,25 +57,25 @@ func reason(h permission.Hold) string {
 }
 
 func (r *run) hold(ctx context.Context, c permission.Holding) error {
-	what, err := chat.ParseID(c.What)
-	if err != nil {
+	if _, err := chat.ParseID(c.What); err != nil {
 		return command.Mistake(fmt.Errorf("%w, of a chat or a person", err))
-	}
-	s, err := r.settings(ctx)
-	if err != nil {
-		return err
-	}
-	if _, held := s.Held(what); c.Off && !held {
-		return fmt.Errorf("there is no hold on %s; nod hold -list has those that there are", c.What)
 	}
 	e, err := parts.StillEngine(r.config, r.store, nil, r.log)
 	if err != nil {
 		return err
 	}
-	n, err := settings.PutHold(ctx, e, e.Log, e.Index, r.Operator(), c)
-	if err != nil {
+	said, left, err := settings.PutHold(ctx, e, e.Log, e.Index, r.Operator(), c, func(id chat.ID, err error) {
+		fmt.Fprintf(r.Stderr, "chat %s cannot be read: %v\n", id, err)
+	})
+	if err = r.report(err); err != nil {
 		return err
 	}
-	fmt.Fprintln(r.Stdout, text.NowHeld(c.What, n, c.Off))
+	if said == "" {
+		return fmt.Errorf("there is no hold on %s; nod hold -list has those that there are", c.What)
+	}
+	fmt.Fprintln(r.Stdout, said)
+	if left != "" {
+		return errors.New(left)
+	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -280,16 +281,14 @@ func (q *request) holdCommand(ctx context.Context, args []string) (lines []strin
 	if strings.EqualFold(args[0], "release") && len(args) == 2 {
 		c = permission.Holding{What: args[1], Off: true}
 	}
-	what, err := chat.ParseID(c.What)
-	if err != nil {
+	if _, err := chat.ParseID(c.What); err != nil {
 		return nil, errUsage
 	}
-	if _, held := q.settings.Held(what); c.Off && !held {
-		return []string{text.NothingToChange}, nil
-	}
-	n, err := PutHold(ctx, q.Engine, q.Log, q.Index, q.env, c)
+	said, left, err := PutHold(ctx, q.Engine, q.Log, q.Index, q.env, c, func(id chat.ID, err error) {
+		q.Logger.Warn("a hold or a release could not reach a chat", "chat", id, "err", err)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return []string{text.NowHeld(sanitize(c.What), n, c.Off)}, nil
+	return slices.DeleteFunc([]string{cmp.Or(said, text.NothingToChange), left}, func(s string) bool { return s == "" }), nil
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/nodhq/nod/core/agent"
@@ -13,13 +14,14 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. Log is an
-// [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began while
-// replicas had not heard of the hold is marked with the next write to it.
-func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding) (chats int, err error) {
+// PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives what to say: nothing where there was none to take
+// off. Log is an [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began
+// while replicas had not heard of the hold is marked with the next write to it. A chat that alone cannot be read or marked is given to unread, stays as
+// it was, and is named in left; a repeat, of a release too, finds it again.
+func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding, unread func(chat.ID, error)) (said, left string, err error) {
 	keeps, can := log.(agent.Retainer)
 	if !can {
-		return 0, errors.New("this store cannot hold anything")
+		return "", "", errors.New("this store cannot hold anything")
 	}
 	what, err := chat.ParseID(c.What)
 	if err == nil {
@@ -31,27 +33,44 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 		}
 		return []permission.Change{c}, nil
 	})
-	if err != nil && !errors.Is(err, agent.ErrUnchanged) {
-		return 0, err
+	same := errors.Is(err, agent.ErrUnchanged)
+	if err != nil && !same {
+		return "", "", err
 	}
 	if is := slices.ContainsFunc(now.Holds, func(h permission.Hold) bool { return h.What == c.What }); is == c.Off {
-		return 0, &decision.Refusal{Code: decision.RefusedArguments, Say: text.TooManyHolds}
+		return "", "", &decision.Refusal{Code: decision.RefusedArguments, Say: text.TooManyHolds}
 	}
-	return chats, index.EachChat(ctx, func(id chat.ID) error {
+	this := permission.Settings{Holds: []permission.Hold{{What: c.What}}}
+	chats, names := 0, []string(nil)
+	err = index.EachChat(ctx, func(id chat.ID) error {
 		if id.Platform == agent.Own {
 			return nil
 		}
 		people, err := everybody(ctx, log, id)
-		if err != nil {
-			return err
+		_, concerned := this.Held(id, people...)
+		if concerned && (err == nil || !c.Off) { // what is held by its own name need not be read
+			_, held := now.Held(id, people...)
+			if err = keeps.Retain(ctx, id, held); err == nil {
+				chats++
+			}
 		}
-		if _, concerned := (permission.Settings{Holds: []permission.Hold{{What: c.What}}}).Held(id, people...); !concerned {
+		if err == nil {
 			return nil
 		}
-		chats++
-		_, held := now.Held(id, people...)
-		return keeps.Retain(ctx, id, held)
+		if _, _, _, gone := log.Load(ctx, agent.SettingsChat); gone != nil { // nothing can be read
+			return fmt.Errorf("it is on record, and not all chats are marked yet; do it again: %w", err)
+		}
+		unread(id, err)
+		names = append(names, text.Inline(id.String()))
+		return nil
 	})
+	if !same || !c.Off || chats+len(names) > 0 {
+		said = text.NowHeld(text.Inline(c.What), chats, c.Off)
+	}
+	if len(names) > 0 {
+		left = text.HeldInPart(names, c.Off)
+	}
+	return said, left, err
 }
 
 // everybody is who took part in a chat: the fold forgets the oldest of many.

@@ -115,9 +115,16 @@ func (h holding) EachChat(_ context.Context, take func(chat.ID) error) (err erro
 }
 
 func (h holding) History(_ context.Context, id chat.ID) ([]turn.Entry, error) {
+	if h.blank != nil {
+		return nil, h.blank
+	}
 	return map[chat.ID][]turn.Entry{
 		agent.SettingsChat: {{Event: turn.Changed{By: ana}}}, one: {{Event: turn.Said{By: ana}}},
-	}[id], h.blank
+	}[id], nil
+}
+
+func (h holding) Load(context.Context, chat.ID) (agent.Snapshot, []turn.Entry, agent.Head, error) {
+	return agent.Snapshot{}, nil, agent.Head{}, h.blank
 }
 
 func (h holding) Retain(_ context.Context, id chat.ID, _ bool) error {
@@ -154,7 +161,7 @@ func TestWhatAHoldMarks(t *testing.T) {
 		if x.store {
 			log = h
 		}
-		_, err := PutHold(t.Context(), h, log, h, chat.Envelope{}, permission.Holding{What: x.what})
+		_, _, err := PutHold(t.Context(), h, log, h, chat.Envelope{}, permission.Holding{What: x.what}, func(chat.ID, error) {})
 		if x.says == "" && (err != nil || !slices.Equal(marked, []chat.ID{one})) || x.says != "" && (err == nil || !strings.Contains(err.Error(), x.says) || len(marked) > 0) {
 			t.Errorf("%s: %v, marked %v", name, err, marked)
 		}

@@ -382,6 +382,44 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 	equal(t, "its error", err, nil)
 }
 
+// half is a log that keeps what it is told to, and of which one chat cannot be read.
+type half struct {
+	agent.Log
+	agent.Retainer
+	unread *chat.ID
+}
+
+func (h half) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
+	if id == *h.unread {
+		return nil, errors.New("it is broken")
+	}
+	return h.Log.History(ctx, id)
+}
+
+// A hold that is put from a chat names the chats that it did not reach, and so does a release; both are done whole once they can be read.
+func TestAHoldThatDoesNotReachAllChats(t *testing.T) {
+	var unread chat.ID
+	w := New(t, Options{Settings: func(c *settings.Config) { c.Log = half{c.Log, c.Log.(agent.Retainer), &unread} }})
+	other := chat.ID{Platform: "fake", Workspace: "T1", Key: "other"}
+	for _, id := range []chat.ID{Room, other} {
+		_, err := w.Replicas[0].Store().Append(context.Background(), agent.Write{Chat: id, Events: []agent.Keyed{{Op: "s", Event: turn.Said{Delivery: "s", By: Ana, Text: "words"}}}})
+		equal(t, "error", err, nil)
+	}
+	who := Ana.String()
+	for _, x := range []struct {
+		unread      chat.ID
+		words, says string
+	}{
+		{other, "hold " + who, "On hold: " + who + ", 1 chat so far, and what comes.\n1 chat may not be on hold, because it could not be read: fake:T1:other. Hold it by its own name, or do the same again once it can be."},
+		{Room, "hold release " + who, "Released: " + who + ", 1 chat.\n1 chat may still be on hold, because it could not be read: fake:T1:room. Do the same again once it can be."},
+		{chat.ID{}, "hold release " + who, "Released: " + who + ", 2 chats."},
+		{chat.ID{}, "hold release fake:T1:nobody", text.NothingToChange},
+	} {
+		unread = x.unread
+		equal(t, x.words, typed(w, Root, x.words), x.says)
+	}
+}
+
 // A tool that is called like a word of a command is that tool.
 func TestAToolIsCalledReads(t *testing.T) {
 	w := settingsWorld(t)
