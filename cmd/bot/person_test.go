@@ -416,6 +416,25 @@ func TestHoldBesideWhatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A chat with others whose log does not hold keeps nothing from being deleted that is the person's alone.
+func TestPersonDeleteBesideABrokenChat(t *testing.T) {
+	k := onRedis(t)
+	k.people()
+	is, shared := keeper{env: k.env}, chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/1"}
+	k.put(shared, "3", turn.Said{Delivery: "3", By: nina, Name: "Nina", Text: "more"})
+	for _, log := range k.mini.Keys() {
+		if strings.HasSuffix(log, ":log:"+shared.String()) {
+			if _, err := k.mini.RPush(log, "x"); err != nil { // as another program would
+				t.Fatal(err)
+			}
+		}
+	}
+	is.does(t, command.Fail, "person delete web::nina -yes", "goes:  chat web::one", "not all is deleted; run it again: chat slack:T1:C1/1: ")
+	if left := is.does(t, command.Fail, "person export web::nina", "Nina's words"); strings.Contains(left, "web::one") || strings.Contains(left, `"sessions"`) {
+		t.Errorf("what is hers alone is still there:\n%s", left)
+	}
+}
+
 // joins is a terminal on which somebody writes in Nina's chat once it says what goes.
 type joins struct {
 	bytes.Buffer

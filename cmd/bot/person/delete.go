@@ -125,12 +125,12 @@ func (r *run) erase(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, id := range p.asking {
 		if _, err := r.stop(ctx, id); err != nil {
-			return err
+			failed = errors.Join(failed, fmt.Errorf("chat %s: %w", id, err))
 		}
 	}
-	var failed error
 	for _, id := range p.chats {
 		if err := r.eraseChat(ctx, id); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("chat %s: %w", id, err))
