@@ -435,6 +435,36 @@ func TestPersonDeleteBesideABrokenChat(t *testing.T) {
 	}
 }
 
+// What the page keeps of a chat goes with it: where that fails, the next run still finds the chat.
+func TestPersonDeleteOfWhatThePageKeepsOfAChat(t *testing.T) {
+	k := onRedis(t)
+	k.people()
+	is, mark := keeper{env: k.env}, ""
+	put := func() {
+		t.Helper()
+		if err := k.store.PutChat(t.Context(), "chat:one", "one", "", time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put()
+	for _, name := range k.mini.Keys() {
+		if strings.HasSuffix(name, "chat:one") {
+			mark = name
+		}
+	}
+	k.mini.Del(mark)
+	if err := k.mini.Set(mark, "x"); err != nil { // as another program would
+		t.Fatal(err)
+	}
+	is.does(t, command.Fail, "person delete web::nina -yes", "not all is deleted; run it again: chat web::one: ")
+	k.mini.Del(mark)
+	put()
+	is.does(t, command.OK, "person delete web::nina -yes", "goes:  chat web::one", "Deleted.")
+	if k.mini.Exists(mark) {
+		t.Error("that there was a chat is still kept")
+	}
+}
+
 // joins is a terminal on which somebody writes in Nina's chat once it says what goes.
 type joins struct {
 	bytes.Buffer

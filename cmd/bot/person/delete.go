@@ -166,8 +166,8 @@ func (r *run) eraseChat(ctx context.Context, id chat.ID) error {
 			return readErr
 		} else if c, _, _ := of.Chat(time.Now()); !c.Alone {
 			return errJoined
-		} else if err = r.store.Erase(ctx, id, head.Seq); err == nil && id.Platform == "web" {
-			err = r.store.Unshelve(ctx, "chat:"+id.Key)
+		} else if err = r.store.Unshelve(ctx, "chat:"+id.Key); err == nil { // first, for nobody finds it by what is gone; a chat with a log needs it no more
+			err = r.store.Erase(ctx, id, head.Seq)
 		}
 		if !errors.Is(err, state.ErrBusy) && !errors.Is(err, agent.ErrStale) {
 			return err
