@@ -106,6 +106,10 @@ func TestBackupRefuses(t *testing.T) {
 			}
 			is(from, command.Fail, "is there already", "backup", file)
 			is(from, command.Fail, "no such file", "backup", filepath.Join(file+"-none", "x"))
+			is(from, command.Fail, "not a directory", "backup", filepath.Join(file, "x"))
+			if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+				t.Errorf("%v is left behind, %v", left, err)
+			}
 			is(from, command.Usage, "usage: nod restore FILE", "restore")
 
 			put := func(b []byte) {

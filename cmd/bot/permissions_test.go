@@ -121,8 +121,10 @@ func TestExportWipeImport(t *testing.T) {
 				args = append(args, "-json")
 			}
 			file := filepath.Join(t.TempDir(), "out")
-			if err := os.WriteFile(file+".new", []byte("somebody's own"), 0o644); err != nil { //nolint:gosec // as others may read it
-				t.Fatal(err)
+			for _, there := range []string{file, file + ".new"} {
+				if err := os.WriteFile(there, []byte("somebody's own"), 0o644); err != nil { //nolint:gosec // as others may read it
+					t.Fatal(err)
+				}
 			}
 			if out := must(t, env, append(args, "-out", file)...); out != "" {
 				t.Errorf("it prints %q", out)

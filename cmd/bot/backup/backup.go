@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,26 +40,17 @@ func Commands(p *command.Process) []*cobra.Command {
 	}
 }
 
-// backup writes beside the file and moves it there once it is whole, so that what has the name is a backup.
-func backup(ctx context.Context, p command.Process, c config.Config, path string) (err error) {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is there already, and no backup is written over", path)
-	}
+func backup(ctx context.Context, p command.Process, c config.Config, path string) error {
 	store, err := parts.OpenToRead(ctx, c, p.Logger(c.LogLevel))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	f, err := os.CreateTemp(filepath.Dir(path), ".nod-backup-") // for nobody else to read
-	if err != nil {
+	keys := 0
+	if err := command.WriteFile(path, false, func(w io.Writer) (err error) {
+		keys, err = store.Backup(ctx, w, p.Version)
 		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	keys, err := store.Backup(ctx, f, p.Version)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Stdout, "%s holds %s.\n", path, command.Count(keys, "key", "keys"))

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -121,6 +122,24 @@ func (p Process) Logger(level slog.Leveler) *slog.Logger {
 // Context ends at the first signal. A second one ends the process.
 func (p Process) Context() (ctx context.Context, release func()) {
 	return p.UntilSignal(0, slog.New(slog.DiscardHandler))
+}
+
+// WriteFile makes a file, for its owner alone, that has the name once it is whole and on disk. One that has it already is written over only with over.
+func WriteFile(path string, over bool, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); err == nil && !over {
+		return fmt.Errorf("%s is there already, and nothing is written over", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".nod-")
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(f), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // Platform is where whoever types commands is known by.

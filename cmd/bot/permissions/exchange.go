@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 // maxExchange bounds a file that is read: more than people can have set.
 const maxExchange = 64 << 20
 
-// export prints what people set. A file is written whole or not at all, and only its owner may read it: it names people.
+// export prints what people set. It names people.
 func (p *run) export(ctx context.Context, _ []string) error {
 	if p.none != nil {
 		return p.none
@@ -34,20 +33,14 @@ func (p *run) export(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	out := encode(now.Exchange(), p.json)
-	if p.out == "" {
-		_, err = io.WriteString(p.Stdout, out)
+	write := func(w io.Writer) error {
+		_, err := io.WriteString(w, encode(now.Exchange(), p.json))
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(p.out), ".nod-permissions-") // for its owner alone
-	if err == nil {
-		defer os.Remove(f.Name()) //nolint:errcheck // it is in place, or of no use
-		_, err = io.WriteString(f, out)
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), p.out)
-		}
+	if p.out == "" {
+		return write(p.Stdout)
 	}
-	if err != nil {
+	if err := command.WriteFile(p.out, true, write); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
 	return nil

@@ -15,8 +15,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -266,20 +264,30 @@ var elsewhere = []string{
 	"backups, exports and anchors that were made before, nod's own log on standard error, and other people's sessions under the same name",
 }
 
-// export prints a document part by part, so that it may be larger than memory.
-func (r *run) export(ctx context.Context) (err error) {
-	w, done, err := r.output()
-	if err != nil {
+func (r *run) export(ctx context.Context) error {
+	n := 0
+	write := func(w io.Writer) (err error) {
+		n, err = r.document(ctx, w)
 		return err
 	}
-	defer func() { err = done(err) }()
+	if r.out == "" {
+		return write(r.Stdout)
+	}
+	if err := command.WriteFile(r.out, false, write); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Stdout, "%s: %s.\n", r.out, command.Count(n, "chat", "chats"))
+	return nil
+}
+
+// document prints a document part by part, so that it may be larger than memory, and gives how many chats are in it.
+func (r *run) document(ctx context.Context, w io.Writer) (n int, err error) {
 	d := document{w: w}
 	begin := func() {
 		d.field("person", r.who)
 		d.field("at", time.Now().UTC().Truncate(time.Second))
 		d.open("chats")
 	}
-	n := 0
 	err = r.each(ctx, func(_ chat.ID, c person.Chat, _ uint64) error {
 		if n++; n == 1 {
 			begin()
@@ -288,18 +296,18 @@ func (r *run) export(ctx context.Context) (err error) {
 		return d.err
 	})
 	if err != nil {
-		return err
+		return n, err
 	}
 	p, noPage := r.page(ctx)
 	inConfig, noConfig := r.configured()
 	set, noSettings := r.settings(ctx)
 	inSettings := r.naming(set)
 	if err = cmp.Or(noPage, noConfig, noSettings); err != nil {
-		return err
+		return n, err
 	}
 	switch {
 	case n == 0 && p.none() && len(inConfig) == 0 && len(inSettings) == 0:
-		return fmt.Errorf("nothing is kept about %s%s", r.who, r.meant(r.who.String()))
+		return n, fmt.Errorf("nothing is kept about %s%s", r.who, r.meant(r.who.String()))
 	case n == 0:
 		begin()
 	}
@@ -310,30 +318,7 @@ func (r *run) export(ctx context.Context) (err error) {
 	d.field("configuration", append([]string{}, inConfig...))
 	d.field("not_looked_at", elsewhere)
 	d.end()
-	if d.err == nil && r.out != "" {
-		fmt.Fprintf(r.Stdout, "%s: %s.\n", r.out, command.Count(n, "chat", "chats"))
-	}
-	return d.err
-}
-
-// output is where the document goes, and what ends it: a file is there once it is whole.
-func (r *run) output() (io.Writer, func(error) error, error) {
-	if r.out == "" {
-		return r.Stdout, func(err error) error { return err }, nil
-	}
-	if _, err := os.Lstat(r.out); !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s is there already, and nothing is written over", r.out)
-	}
-	f, err := os.CreateTemp(filepath.Dir(r.out), ".nod-person-") // for nobody else to read
-	if err != nil {
-		return nil, nil, err
-	}
-	return f, func(err error) error {
-		if err = errors.Join(err, f.Close()); err == nil {
-			return os.Rename(f.Name(), r.out)
-		}
-		return errors.Join(err, os.Remove(f.Name()))
-	}, nil
+	return n, d.err
 }
 
 // document is one JSON object, written as it comes, for people to read.
