@@ -335,7 +335,6 @@ func TestWhyWithArguments(t *testing.T) {
 		`{"path": "plan.md"}`:    "write_file of workbench asks first.",
 		`{"path": "notes/a.md"}`: "→ 4. arguments: write_file of workbench never asks where path is \"notes/**\" (rule 1 of the configuration). (not required)",
 		`{"path": "keys/a"}`:     "→ 2. arguments: write_file of workbench is refused where path is \"keys/**\" (rule 2 of the configuration). (forbid)",
-		`{"path"`:                "The arguments were refused: ",
 	} {
 		words := []string{"why", "workbench", "write_file", "-config", file}
 		if args != "" {
@@ -344,6 +343,9 @@ func TestWhyWithArguments(t *testing.T) {
 		if got := must(t, env, words...); !strings.Contains(got, want) {
 			t.Errorf("%s:\n%s", args, got)
 		}
+	}
+	if code, out, errs := cli(t, env, "why", "workbench", "write_file", `{"path"`); code != command.Usage || out != "" || !strings.Contains(errs, "The arguments were refused: ") {
+		t.Errorf("no arguments: code %d, %q, %q", code, out, errs)
 	}
 	if got := must(t, env, "show", "workbench", "write_file", "-config", file); !strings.Contains(got, "\n    rule: never asks where path is \"notes/**\"\n") {
 		t.Errorf("show:\n%s", got)
@@ -390,6 +392,8 @@ func TestPermissionsCommandLine(t *testing.T) {
 		"apply nothing":          `there is no template "nothing"; there is: careful, read-only, team, solo`,
 		"show nowhere":           `there is no server "nowhere"; there is: workbench`,
 		"show workbench nothing": `there is no tool "nothing" of workbench`,
+		"why nowhere x":          "There is no server “nowhere”",
+		"why workbench nothing":  "The server workbench has no tool “nothing”. It has: ",
 		"export -yes":            "-yes goes with: nod permissions apply, nod permissions import",
 		"show -json":             "-json goes with: nod doctor, nod manifest discord, nod permissions export",
 		"import -out x y":        "-out goes with: nod init, nod audit anchor",

@@ -136,6 +136,9 @@ func (p *run) why(ctx context.Context, args []string) error {
 		words = append(words, "-in", at.String())
 	}
 	lines, err := set.Permissions(ctx, p.by, append(words, args...))
+	if len(lines) == 1 { // an explanation has many: there is no such tool, or these are no arguments
+		return command.Mistake(errors.New(command.OneLine(lines[0])))
+	}
 	for _, l := range lines {
 		fmt.Fprintln(p.Stdout, command.OneLine(l))
 	}
