@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,14 @@ func TestADisconnectInTheMiddleLosesNothing(t *testing.T) {
 	close(hold)
 	sc.reconnected()
 	sc.clock.Advance(fakeslack.AckWithin) // what is not acknowledged by now is sent again, at once
+	sc.until("each is acknowledged or was given up", func() bool {
+		return !slices.ContainsFunc(sc.slack.Deliveries(), func(d *fakeslack.Delivery) bool {
+			all := d.Attempts()
+			last := all[len(all)-1]
+			return last.Acked.IsZero() && last.Failed == ""
+		})
+	})
+	sc.clock.Advance(fakeslack.RetryAfter[1]) // what came while there was no socket was sent as the clock began to move, and is late where it stopped
 	sc.quiet()
 	if got := texts(sc.ledger); len(got) != 2 || got[0] == got[1] {
 		t.Errorf("taken: %q", got)
