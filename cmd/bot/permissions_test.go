@@ -390,7 +390,7 @@ func TestPermissionsCommandLine(t *testing.T) {
 		"import":                 "usage: nod permissions import FILE",
 		"apply":                  "usage: nod permissions apply TEMPLATE",
 		"apply nothing":          `there is no template "nothing"; there is: careful, read-only, team, solo`,
-		"show nowhere":           `there is no server "nowhere"; there is: workbench`,
+		"show nowhere":           "There is no server “nowhere”. There is: workbench.",
 		"show workbench nothing": `there is no tool "nothing" of workbench`,
 		"why nowhere x":          "There is no server “nowhere”",
 		"why workbench nothing":  "The server workbench has no tool “nothing”. It has: ",

@@ -211,7 +211,7 @@ func (p *run) show(ctx context.Context, args []string) error {
 	case len(args) == 0:
 		p.everything(now)
 	case !slices.Contains(servers, args[0]):
-		return command.Mistake(fmt.Errorf("there is no server %q; there is: %s", command.OneLine(args[0]), someNames(servers)))
+		return command.Mistake(errors.New(command.OneLine(text.NoSuchServer(args[0], servers))))
 	default:
 		servers = args[:1]
 	}
@@ -294,18 +294,4 @@ func (p *run) fields(now agent.Rules, indent string, at permission.Setting) {
 		}
 		fmt.Fprintf(p.Stdout, "%s%s = %s%s\n", indent, at.Field, command.OneLine(value), by)
 	}
-}
-
-// someNames lists the first of many names.
-func someNames(names []string) string {
-	const most = 12
-	var out []string
-	for _, n := range names[:min(len(names), most)] {
-		out = append(out, command.OneLine(n))
-	}
-	list := strings.Join(out, ", ")
-	if len(names) > most {
-		list += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return list
 }

@@ -23,10 +23,8 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 	if !can {
 		return "", "", errors.New("this store cannot hold anything")
 	}
-	what, err := chat.ParseID(c.What)
-	if err == nil {
-		c.What = what.String()
-	}
+	what, _ := chat.ParseID(c.What) // the caller has looked that it is one
+	c.What = what.String()
 	now, err := e.Change(ctx, by, "", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
 		if was, held := now.Held(what); held && c.Why != "" && c.Why != was.Why {
 			return []permission.Change{permission.Holding{What: c.What, Off: true}, c}, nil
