@@ -133,11 +133,9 @@ func WriteFile(path string, over bool, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is in place, or of no use
 	if err = errors.Join(write(f), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
 	}
 	return err
 }
