@@ -203,7 +203,7 @@ func TestHold(t *testing.T) {
 			k.does(t, command.OK, "person export web::nina", `"web::one"`)
 			k.does(t, command.OK, "hold web::nina", "3 chats so far, and what comes")
 			k.does(t, command.OK, "hold web::one -release", "Released: web::one, 1 chat.")
-			k.does(t, command.OK, "hold web::one -release", "Released: web::one, 1 chat.") // again: what the first one left
+			k.does(t, command.OK, "hold web::one -release", "Nothing is on hold for web::one any more, in 1 chat.") // again: what the first one left
 			k.does(t, command.Fail, "hold web::two -release", "there is no hold on web::two")
 			k.does(t, command.Fail, "person delete web::nina -yes", "there is a hold on web::nina since ")
 			k.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 3 chats.")
@@ -391,12 +391,12 @@ func TestHoldBesideWhatCannotBeRead(t *testing.T) {
 			if err := spoil(k.mini, log, rows); err != nil {
 				t.Fatal(err)
 			}
-			is.does(t, command.Fail, "hold web::nina", "On hold: web::nina, 3 chats so far", "chat web::bad cannot be read: ", "1 chat may not be on hold, because it could not be read: web::bad. Hold it by its own name, or do the same again")
+			is.does(t, command.Fail, "hold web::nina", "On hold: web::nina, 3 chats so far", "chat web::bad cannot be read: ", "1 chat could not be read, and may not be on hold: web::bad. Hold one by its own name, or do the same again")
 			erase("one", state.ErrKept)
 			erase("bad", agent.ErrStale)
 			is.does(t, command.OK, "hold web::bad", "On hold: web::bad, 1 chat so far") // whoever is in it
 			erase("bad", state.ErrKept)
-			is.does(t, command.Fail, "hold web::bad -release", "Released: web::bad, 0 chats.", "1 chat may still be on hold")
+			is.does(t, command.Fail, "hold web::bad -release", "Released: web::bad, 0 chats.", "1 chat could not be read, and may still be on hold: web::bad. Do ")
 			is.does(t, command.Fail, "hold web::nina -release", "Released: web::nina, 3 chats.", "chat web::bad cannot be read: ")
 			erase("one", agent.ErrStale)
 			erase("bad", state.ErrKept)
@@ -404,7 +404,7 @@ func TestHoldBesideWhatCannotBeRead(t *testing.T) {
 			if _, err := k.mini.RPush(log, rows...); err != nil {
 				t.Fatal(err)
 			}
-			is.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 4 chats.")
+			is.does(t, command.OK, "hold web::nina -release", "Nothing is on hold for web::nina any more, in 4 chats.")
 			erase("bad", agent.ErrStale)
 			is.does(t, command.OK, "hold web::nina", "On hold: web::nina, 4 chats so far")
 			erase("bad", state.ErrKept)

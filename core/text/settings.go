@@ -290,13 +290,15 @@ func NowHeld(what string, chats int, off bool) string {
 	return "On hold: " + what + ", " + Count(chats, "chat") + " so far, and what comes."
 }
 
+// HeldNoMore is for a release where there was no hold: what an earlier one left on these chats is off.
+func HeldNoMore(what string, chats int) string {
+	return "Nothing is on hold for " + what + " any more, in " + Count(chats, "chat") + "."
+}
+
 // HeldInPart names the chats that a hold, or a release, did not reach.
 func HeldInPart(left []string, off bool) string {
-	may, now := " may not be on hold", "Hold it by its own name, or do"
-	if off {
-		may, now = " may still be on hold", "Do"
-	}
-	return Count(len(left), "chat") + may + ", because it could not be read: " + Cut(strings.Join(left, ", "), 2000) + ". " + now + " the same again once it can be."
+	return Count(len(left), "chat") + " could not be read, and may " + either(off, "still", "not") + " be on hold: " + Cut(strings.Join(left, ", "), 2000) + ". " +
+		either(off, "Do", "Hold one by its own name, or do") + " the same again once it can be read."
 }
 
 func HelpLine(verb, usage, says string) string {

@@ -28,10 +28,7 @@ func Commands(p *command.Process) []*cobra.Command {
 			}
 			ctx, release := p.Context()
 			defer release()
-			if err := do(ctx, p, c, args[0]); err != nil {
-				return p.Refuse(command.Fail, err)
-			}
-			return command.OK
+			return p.End(do(ctx, p, c, args[0]))
 		})
 	}
 	return []*cobra.Command{

@@ -15,9 +15,9 @@ import (
 )
 
 // PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives what to say: nothing where there was none to take
-// off. Log is an [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there is: a chat that began
-// while replicas had not heard of the hold is marked with the next write to it. A chat that alone cannot be read or marked is given to unread, stays as
-// it was, and is named in left; a repeat, of a release too, finds it again.
+// off, and no chat of it. Log is an [agent.Retainer], or it is an error. A repeat with another reason gives it that one, and marks again what there
+// is: a chat that began while replicas had not heard of the hold is marked with the next write to it. A chat that alone cannot be read or marked is
+// given to unread, stays as it was, and is named in left; a repeat, of a release too, finds it again.
 func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding, unread func(chat.ID, error)) (said, left string, err error) {
 	keeps, can := log.(agent.Retainer)
 	if !can {
@@ -62,8 +62,10 @@ func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by
 		names = append(names, text.Inline(id.String()))
 		return nil
 	})
-	if !same || !c.Off || chats+len(names) > 0 {
-		said = text.NowHeld(text.Inline(c.What), chats, c.Off)
+	if shown := text.Inline(c.What); !same || !c.Off {
+		said = text.NowHeld(shown, chats, c.Off)
+	} else if chats+len(names) > 0 {
+		said = text.HeldNoMore(shown, chats)
 	}
 	if len(names) > 0 {
 		left = text.HeldInPart(names, c.Off)

@@ -410,9 +410,9 @@ func TestAHoldThatDoesNotReachAllChats(t *testing.T) {
 		unread      chat.ID
 		words, says string
 	}{
-		{other, "hold " + who, "On hold: " + who + ", 1 chat so far, and what comes.\n1 chat may not be on hold, because it could not be read: fake:T1:other. Hold it by its own name, or do the same again once it can be."},
-		{Room, "hold release " + who, "Released: " + who + ", 1 chat.\n1 chat may still be on hold, because it could not be read: fake:T1:room. Do the same again once it can be."},
-		{chat.ID{}, "hold release " + who, "Released: " + who + ", 2 chats."},
+		{other, "hold " + who, "On hold: " + who + ", 1 chat so far, and what comes.\n1 chat could not be read, and may not be on hold: fake:T1:other. Hold one by its own name, or do the same again once it can be read."},
+		{Room, "hold release " + who, "Released: " + who + ", 1 chat.\n1 chat could not be read, and may still be on hold: fake:T1:room. Do the same again once it can be read."},
+		{chat.ID{}, "hold release " + who, "Nothing is on hold for " + who + " any more, in 2 chats."},
 		{chat.ID{}, "hold release fake:T1:nobody", text.NothingToChange},
 	} {
 		unread = x.unread
