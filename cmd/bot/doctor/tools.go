@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
+	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/command"
@@ -38,7 +39,7 @@ func (p *examination) tools(ctx context.Context) {
 
 // confinement says how the servers' programs are kept apart.
 func (p *examination) confinement() {
-	fine, say, remarks := parts.Confinement(p.Config)
+	fine, say, remarks := parts.Confinement(p.Config, confine.Able)
 	switch {
 	case fine && say != "":
 		p.found("confinement", surface.Fine, say, "")

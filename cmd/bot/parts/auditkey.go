@@ -79,8 +79,9 @@ func writeAuditKey(path string, now time.Time) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); !errors.Is(err, fs.ErrExist) {
-		return err
+	err = os.Link(f.Name(), path)
+	if _, none := os.Stat(path); none != nil { // also where a link stands that leads nowhere
+		return errors.Join(err, none)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -30,8 +31,27 @@ func TestTheAuditKey(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("left behind: %v", files)
 	}
-	if _, err := makeAuditKey(config.Config{DataDir: "/proc/nod"}, now, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), "data_dir /proc/nod (NOD_DATA_DIR) cannot be written: ") {
-		t.Errorf("a directory that cannot be made: %v", err)
+	nowhere := filepath.Join(dir, "link")
+	if err := os.Symlink("nowhere", nowhere); err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]config.Config{
+		"data_dir /proc/nod (NOD_DATA_DIR) cannot be written: mkdir ": {DataDir: "/proc/nod"},
+		"data_dir /proc (NOD_DATA_DIR) cannot be written: ":           {DataDir: "/proc"},
+		"audit.key: mkdir ":      {Audit: config.Audit{SignWith: "/proc/nod/key"}},
+		"audit.key: read " + dir: {Audit: config.Audit{SignWith: dir}},
+		"audit.key: link ":       {Audit: config.Audit{SignWith: nowhere}},
+	} {
+		if _, err := makeAuditKey(c, now, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	shared := config.Config{DataDir: t.TempDir(), Redis: config.Redis{URL: config.URL("redis://h")}}
+	for _, want := range []int{1, 0} {
+		var log bytes.Buffer
+		if _, err := makeAuditKey(shared, now, slog.New(slog.NewTextHandler(&log, nil))); err != nil || strings.Count(log.String(), "replicas must share it") != want {
+			t.Errorf("%v, the log:\n%s", err, &log)
+		}
 	}
 	c.Audit.SignWith = filepath.Join(dir, "own")
 	for text, say := range map[string]string{

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
 
@@ -57,17 +58,16 @@ func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.S
 	o := options(c, key, log)
 	o.Replica = replica(c)
 	store, err := open(ctx, c, o)
-	if err == nil {
-		if other, err := store.OtherKey(ctx); err == nil && other {
-			log.Warn("the nod that began before signs the audit with another key: what one writes, nod audit verify finds broken with the key of the other; give the same audit.key to each", "path", AuditKeyPath(c))
-		}
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && !c.Redis.URL.IsZero() && c.Redis.Durability.String() == "local" {
-		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
-			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
-		}
+	if other, _ := store.OtherKey(ctx); other {
+		log.Warn("the nod that began before signs the audit with another key: what one writes, nod audit verify finds broken with the key of the other; give the same audit.key to each", "path", AuditKeyPath(c))
 	}
-	return store, err
+	if facts, _ := store.Server(ctx); facts["aof_enabled"] == "0" && c.Redis.Durability.String() == "local" {
+		log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
+	}
+	return store, nil
 }
 
 // OpenToWrite opens the state for a command that changes something. It signs with the audit's key where that is, and makes none: it would be
@@ -86,7 +86,7 @@ func OpenToWrite(ctx context.Context, c config.Config, log *slog.Logger) (*state
 // InUse says of an error of opening the state that a nod which runs on data_dir keeps the command from it, and what to do instead; any other
 // error stays as it is.
 func InUse(c config.Config, err error, instead string) error {
-	if !c.Redis.URL.IsZero() || !errors.Is(err, state.ErrInUse) {
+	if !errors.Is(err, state.ErrInUse) {
 		return err
 	}
 	return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: %s", c.DataDir, instead)
@@ -126,8 +126,8 @@ func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, ok := ln.Addr().(*net.TCPAddr)
-	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.Guarded() && !local {
+	at, _ := netip.ParseAddrPort(ln.Addr().String())
+	if c.Web.Enabled && !c.Guarded() && !at.Addr().IsLoopback() {
 		ln.Close()
 		return nil, fmt.Errorf("listen: %s is %s, and %s", c.Listen, ln.Addr(), config.NeedsKeys)
 	}

@@ -39,10 +39,7 @@ func Reputations(c config.Config) (settings.Reputations, error) {
 	if c.Reputation.File == "" {
 		return nil, nil
 	}
-	key, err := c.Reputation.Key()
-	if err != nil {
-		return nil, fmt.Errorf("reputation.public_key: %w", err)
-	}
+	key, _ := c.Reputation.Key() // it was read when the configuration was checked
 	f, err := os.Open(c.Reputation.File)
 	if err != nil {
 		return nil, fmt.Errorf("reputation.file: %w", err)
@@ -62,22 +59,16 @@ func Reputations(c config.Config) (settings.Reputations, error) {
 // parseReputation looks at the signature before anything else. What is signed is the list without its signature in the one form that
 // [canonical.Arguments] gives: keys in order, no space, each key once.
 func parseReputation(raw []byte, key ed25519.PublicKey) (list reputationList, err error) {
-	whole, err := canonical.Arguments(raw)
+	whole, err := canonical.Arguments(raw) // has no other error
 	if why, ok := errors.AsType[*canonical.Error](err); ok {
 		return list, fmt.Errorf("%s (at byte %d): want one JSON object in which every key stands once", why.Problem, why.Offset)
 	}
-	if err != nil {
-		return list, err
-	}
-	written := gjson.GetBytes(whole, "signature")
-	if written.Type != gjson.String || written.Str == "" {
+	written := gjson.GetBytes(whole, "signature").Str // empty where it is no text
+	if written == "" {
 		return list, errors.New("it has no signature; one that nobody signed is not used")
 	}
-	signed, err := sjson.DeleteBytes(whole, "signature")
-	if err != nil {
-		return list, err
-	}
-	signature, err := base64.StdEncoding.DecodeString(written.Str)
+	signed, _ := sjson.DeleteBytes(whole, "signature") // it stands there
+	signature, err := base64.StdEncoding.DecodeString(written)
 	if err != nil || !ed25519.Verify(key, signed, signature) {
 		return list, errors.New("its signature is not that of reputation.public_key over what it says: it was changed, or somebody else wrote it; it is not used")
 	}

@@ -4,10 +4,13 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/permission/canonical"
 )
 
@@ -52,6 +55,7 @@ func TestReputationIsReadStrictly(t *testing.T) {
 		"no signature":      {goodList, "it has no signature"},
 		"empty signature":   {strings.Replace(goodList, `{`, `{"signature":"",`, 1), "it has no signature"},
 		"number":            {strings.Replace(goodList, `{`, `{"signature":1,`, 1), "it has no signature"},
+		"more behind it":    {strings.Replace(good, `=="`, `==*"`, 1), "its signature is not"},
 		"not base64":        {strings.Replace(goodList, `{`, `{"signature":"***",`, 1), "its signature is not"},
 		"said twice":        {strings.Replace(good, `"version"`, `"version": 1, "version"`, 1), "every key stands once"},
 		"no JSON":           {"score: 87", "every key stands once"},
@@ -66,5 +70,37 @@ func TestReputationIsReadStrictly(t *testing.T) {
 		if list, err := parseReputation([]byte(tt.text), key); err == nil || !strings.Contains(err.Error(), tt.says) || len(list.Servers) > 0 && list.check() == nil {
 			t.Errorf("%s: %v, %v", name, list, err)
 		}
+	}
+}
+
+// What is wrong with the file is said with its name; a server that the list does not name has no score.
+func TestReputations(t *testing.T) {
+	dir := t.TempDir()
+	good, unsigned := filepath.Join(dir, "good"), filepath.Join(dir, "unsigned")
+	for path, text := range map[string]string{good: signed(t, signer, goodList), unsigned: goodList} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := base64.StdEncoding.EncodeToString(signer.Public().(ed25519.PublicKey)) //nolint:forcetypeassert // it is one
+	for path, want := range map[string]string{
+		good: "", unsigned: "reputation.file " + unsigned + ": it has no signature", dir: "reputation.file: read " + dir, dir + "/none": "reputation.file: open " + dir,
+	} {
+		list, err := Reputations(config.Config{Reputation: config.Reputation{File: path, PublicKey: key}})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err != nil {
+			continue
+		}
+		if r, ok := list.Reputation("workbench"); !ok || r.Score != "0 of 100" {
+			t.Errorf("%+v", r)
+		}
+		if r, ok := list.Reputation("another"); ok {
+			t.Errorf("a score that nobody gave: %+v", r)
+		}
+	}
+	if list, err := Reputations(config.Config{}); list != nil || err != nil {
+		t.Errorf("without a file: %v, %v", list, err)
 	}
 }

@@ -2,6 +2,7 @@ package parts
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -59,23 +60,29 @@ func ownFiles(c config.Config) []string {
 // password.
 func openPorts(c config.Config) (ports []uint16) {
 	add := func(port string) {
-		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
+		if n, _ := strconv.ParseUint(port, 10, 16); n > 0 {
 			ports = append(ports, uint16(n))
 		}
 	}
-	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Web.Enabled && !c.Guarded() {
+	if _, port, _ := net.SplitHostPort(c.Listen); c.Web.Enabled && !c.Guarded() {
 		add(port)
 	}
-	if u, err := url.Parse(c.Redis.URL.Reveal()); err == nil && u.Host != "" && u.Query().Get("password") == "" {
-		if _, secret := u.User.Password(); !secret {
-			add(cmp.Or(u.Port(), "6379"))
+	u, _ := url.Parse(c.Redis.URL.Reveal()) // it was looked at when the configuration was checked
+	more := u.Query()
+	if _, secret := u.User.Password(); u.Host != "" && !secret { // of Sentinels it is theirs: whom they call the primary is believed
+		for _, host := range append(more["addr"], u.Host) {
+			add(cmp.Or((&url.URL{Host: host}).Port(), "6379"))
 		}
+	}
+	if more.Has("master_name") && more.Get("password") == "" {
+		add("6379") // where the primary is, only they know
 	}
 	return ports
 }
 
-// Confinement is what can be said of how the servers' programs are kept apart from nod: one line that is well or not, and remarks.
-func Confinement(c config.Config) (fine bool, say string, remarks []string) {
+// Confinement is what can be said of how the servers' programs are kept apart from nod, where [confine.Able] says so: one line that is well or
+// not, and remarks.
+func Confinement(c config.Config, able func() (int, error)) (fine bool, say string, remarks []string) {
 	var free, as []string
 	programs := 0
 	for _, name := range slices.Sorted(maps.Keys(c.MCP.Servers)) {
@@ -94,7 +101,7 @@ func Confinement(c config.Config) (fine bool, say string, remarks []string) {
 	if programs == 0 {
 		return true, "", nil
 	}
-	version, err := confine.Able()
+	version, err := able()
 	switch {
 	case err != nil:
 		say = fmt.Sprintf("MCP servers are not confined, because %v: a program that is started as one can read and write whatever its user can, data_dir and the configuration included", err)
@@ -114,7 +121,7 @@ func Confinement(c config.Config) (fine bool, say string, remarks []string) {
 			remarks = append(remarks, strings.Join(seen, " and ")+" can be read by every MCP server, because system files stand there: move it elsewhere")
 		}
 	}
-	if ports := openPorts(c); len(ports) > 0 && (err != nil || version < 4) {
+	if ports := openPorts(c); len(ports) > 0 && version < 4 { // 0 with an error
 		remarks = append(remarks, fmt.Sprintf("their programs can reach the page without a key or Redis without a password, at port %v: set web.session_keys, and a password in Redis", ports))
 	}
 	return fine, say, remarks
@@ -126,11 +133,9 @@ func openDataDir(c config.Config) error {
 		if s.User == "" || !s.Confine {
 			continue
 		}
-		if err := os.MkdirAll(c.DataDir, 0o711); err != nil {
-			return err
-		}
-		info, err := os.Stat(c.DataDir)
-		if err != nil {
+		err := os.MkdirAll(c.DataDir, 0o711)
+		info, none := os.Stat(c.DataDir)
+		if err = errors.Join(err, none); err != nil {
 			return err
 		}
 		return os.Chmod(c.DataDir, info.Mode()|0o011)
@@ -162,7 +167,7 @@ func OpenServers(c config.Config, version string, mark Mark, log *slog.Logger) (
 	if err := openDataDir(c); err != nil {
 		return nil, fmt.Errorf("open data_dir to servers that are other users: %w", err)
 	}
-	fine, say, remarks := Confinement(c)
+	fine, say, remarks := Confinement(c, confine.Able)
 	if fine && say != "" {
 		log.Info(say)
 	} else if say != "" {
