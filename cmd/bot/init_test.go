@@ -116,6 +116,9 @@ func TestInitByFlags(t *testing.T) {
 			t.Errorf("%s: code %d: %s", args, code, errs)
 		}
 	}
+	if code, _, errs := d.init("-out x.yaml -import /proc/self/mem", ""); runtime.GOOS == "linux" && (code != command.Usage || !strings.Contains(errs, "-import: read /proc/self/mem")) {
+		t.Errorf("a file that cannot be read: code %d: %s", code, errs)
+	}
 	if code, _, errs := d.init("-out none/x.yaml", ""); code != command.Fail || !strings.Contains(errs, "no such file or directory") {
 		t.Errorf("code %d: %s", code, errs)
 	}

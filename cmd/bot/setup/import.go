@@ -107,10 +107,7 @@ func read(path string, env config.Getenv) (all []server, notes []string, err err
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s cannot be read as JSON with tool servers", path) // the library repeats its input, which holds tokens
 	}
-	from, err := filepath.Abs(path)
-	if err != nil {
-		return nil, nil, err
-	}
+	from, _ := filepath.Abs(path) // fails only where the current directory is gone
 	w := words{home: filepath.Dir(from), env: env}
 	if of := filepath.Base(w.home); of == ".vscode" || of == ".cursor" {
 		w.home = filepath.Dir(w.home) // the project's
