@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -541,21 +542,52 @@ func TestChatProblems(t *testing.T) {
 
 // What a bot refuses, or one that goes away, is said, and the code is that of no answer: also where nothing goes on.
 func TestChatIsRefused(t *testing.T) {
-	for name, words := range map[string][]string{"/api/v1/chats": {"hi"}, "/api/v1/chats/c/messages": {"hi"}, "/api/v1/chats/c/events": nil, "/api/v1/chats/c/events?": {"hi"}} {
+	const (
+		gone    = `404 {"error":{"code":"gone","message":"It is gone."}}`
+		busy    = `503 {"error":{"code":"unavailable","message":"It starts."}}`
+		slower  = `429 {"error":{"code":"too_many_requests","message":"Slower."}}`
+		unknown = `403 {"error":{"code":"forbidden","message":"This key is not known here."}}`
+	)
+	for name, tt := range map[string]struct {
+		at      string   // what is asked
+		answers []string // to that, one after the other
+		words   string
+		says    string
+	}{
+		"a chat":                          {"POST /api/v1/chats", []string{gone}, "hi", "It is gone.\n"},
+		"a message":                       {"POST /api/v1/chats/c/messages", []string{gone}, "hi", "It is gone.\n"},
+		"the events, while nothing is on": {"GET /api/v1/chats/c/events", []string{gone}, "", "It is gone.\n"},
+		"the events of a turn":            {"GET /api/v1/chats/c/events", []string{gone}, "hi", "It is gone.\n"},
+		"a bot that starts":               {"GET /api/v1/chats/c/events", []string{busy, gone}, "hi", "It is gone.\n"},
+		"a bot that has much to do":       {"GET /api/v1/chats/c/events", []string{slower, gone}, "hi", "It is gone.\n"},
+		"a key, for now":                  {"GET /api/v1/chats", []string{busy}, "hi", "It starts.\n"},
+		"a session, for now":              {"POST /api/v1/sessions", []string{busy}, "hi", "It starts.\n"},
+		"a session":                       {"POST /api/v1/sessions", []string{unknown}, "hi", "This key is not known here. Set NOD_SESSION_KEY.\n"},
+		"a proxy's word":                  {"POST /api/v1/sessions", []string{`502 {"error":{}}`}, "hi", "the address answers 502 Bad Gateway, which no nod says\n"},
+		"an answer that breaks off":       {"POST /api/v1/chats", []string{"200 {"}, "hi", "no bot can be reached at http://"},
+	} {
 		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int32
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == strings.TrimSuffix(name, "?") {
-					w.WriteHeader(http.StatusNotFound)
-					fmt.Fprint(w, `{"error":{"code":"gone","message":"It is gone."}}`)
-					return
+				answer := `200 {"key":"k","chat_id":"c"}`
+				if r.Method+" "+r.URL.Path == tt.at {
+					answer = tt.answers[int(asked.Add(1))-1]
+				} else if strings.HasSuffix(tt.at, "/sessions") && r.Method == "GET" {
+					answer = `401 {"error":{"code":"unauthorized","message":"No."}}` // a key that only opens sessions
 				}
-				fmt.Fprint(w, `{"key":"k","chat_id":"c"}`)
+				status, body, _ := strings.Cut(answer, " ")
+				code, _ := strconv.Atoi(status)
+				if body == "{" {
+					w.Header().Set("Content-Length", "2")
+				}
+				w.WriteHeader(code)
+				fmt.Fprint(w, body)
 			}))
 			defer s.Close()
-			k := atTerminal(t, nil, append([]string{"-url", s.URL}, words...)...)
+			k := atTerminal(t, map[string]string{"NOD_SESSION_KEY": "k"}, append([]string{"-url", s.URL}, strings.Fields(tt.words)...)...)
 			k.ends(command.Fail)
-			if said := k.errs.String(); strings.Count(said, "It is gone.") != 1 {
-				t.Error(said)
+			if said := k.errs.String(); strings.Count(said, tt.says) != 1 || int(asked.Load()) != len(tt.answers) {
+				t.Errorf("asked %d times, it says %q", asked.Load(), said)
 			}
 		})
 	}

@@ -68,16 +68,10 @@ func (a *api) do(ctx context.Context, method, path string, in, out any) error {
 func (a *api) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	var body io.Reader
 	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
-		}
+		b, _ := json.Marshal(in) // texts can be written
 		body = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, a.base.String()+path, body)
-	if err != nil {
-		return nil, err
-	}
+	req, _ := http.NewRequestWithContext(ctx, method, a.base.String()+path, body) // baseURL has read the address
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

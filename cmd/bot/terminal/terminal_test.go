@@ -1,13 +1,21 @@
 package terminal
 
 import (
+	"bufio"
+	"context"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -44,6 +52,41 @@ func TestChatTurnEndsOnce(t *testing.T) {
 	if _, over := talk.hear(done); over {
 		t.Error("it ends the next turn")
 	}
+}
+
+// A bot that went away is waited for while it may come back, and not for ever.
+func TestChatGivesUp(t *testing.T) {
+	was := http.DefaultTransport
+	defer func() { http.DefaultTransport = was }()
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		http.DefaultTransport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			go func() {
+				defer there.Close()
+				for in := bufio.NewReader(there); ; {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					status, body := "200 OK", `{"key":"k","chat_id":"c"}`
+					if strings.HasSuffix(r.URL.Path, "/events") {
+						tries++
+						status, body = "502 Bad Gateway", ""
+					}
+					fmt.Fprintf(there, "HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+				}
+			}()
+			return here, nil
+		}}
+		var errs strings.Builder
+		begun := time.Now()
+		code := run(command.Process{Stdout: io.Discard, Stderr: &errs, Env: func(string) (string, bool) { return "", false }}, flags{url: "http://bot"}, []string{"hi"})
+		if code != command.Fail || tries != 1+streamTries || time.Since(begun) != (streamTries-1)*streamPause || !strings.Contains(errs.String(), "no bot can be reached at http://bot: the stream of events broke off, and does not come back") {
+			t.Errorf("code %d after %d tries and %v: %s", code, tries, time.Since(begun), &errs)
+		}
+	})
 }
 
 // What somebody writes on the page meanwhile does not take the place of what the bot asks.
