@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/nodhq/nod/cmd/bot/command"
@@ -519,6 +520,11 @@ func TestChatProblems(t *testing.T) {
 		"needs a key":   {[]string{"-url", locked.URL, "hi"}, command.Fail, "Set NOD_SESSION_KEY."},
 		"no address":    {[]string{"-url", "localhost:8080", "hi"}, command.Usage, "-url: want where the bot listens"},
 		"password":      {[]string{"-url", "http://u:p@localhost", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"no host":       {[]string{"-url", "http:///nod", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"no URL":        {[]string{"-url", "http://h:x", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"no web":        {[]string{"-url", "ftp" + strings.TrimPrefix(other.URL, "http"), "hi"}, command.Usage, "-url: want where the bot listens"},
+		"a question":    {[]string{"-url", other.URL + "?", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"a mark":        {[]string{"-url", other.URL + "/#top", "hi"}, command.Usage, "-url: want where the bot listens"},
 		"nothing to do": {nil, command.Usage, "there is nothing to say"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -534,9 +540,18 @@ func TestChatProblems(t *testing.T) {
 	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url goes with: nod chat") {
 		t.Errorf("code %d, %q", code, errs)
 	}
-	big := process{args: []string{"chat"}, Process: command.Process{Stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome}}
-	if code := big.main(); code != command.Usage {
-		t.Errorf("what no message takes is code %d", code)
+	if _, _, errs := try(t, []string{"chat", "-url", "http://0.0.0.0" + port, "hi"}, nil, nil); strings.Contains(errs, "note:") {
+		t.Errorf("without a key: %q", errs)
+	}
+	for says, in := range map[string]io.Reader{
+		"longer than 64 KiB": strings.NewReader(strings.Repeat("x", maxPiped+1)),
+		"unexpected EOF":     io.MultiReader(strings.NewReader("delete all but"), iotest.ErrReader(io.ErrUnexpectedEOF)), // half of what was meant
+	} {
+		var errs strings.Builder
+		p := process{args: []string{"chat"}, Process: command.Process{Stdin: in, Stdout: io.Discard, Stderr: &errs, Env: onlyHome}}
+		if code := p.main(); code != command.Usage || !strings.Contains(errs.String(), says) {
+			t.Errorf("code %d, %q, want %q", code, &errs, says)
+		}
 	}
 }
 

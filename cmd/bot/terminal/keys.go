@@ -27,9 +27,6 @@ func (k *keyboard) put() int64 { return k.shown.Add(1) }
 // read reads in until its end. What follows the last line break is no line: nobody finished it.
 func (k *keyboard) read(ctx context.Context, in io.Reader) {
 	defer close(k.lines)
-	if in == nil {
-		return
-	}
 	var begun []byte
 	var at int64
 	buf := make([]byte, 4096)

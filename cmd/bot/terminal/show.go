@@ -102,7 +102,7 @@ func (s *screen) endLine() {
 
 // once says a line that was not said yet.
 func (s *screen) once(key, text string) {
-	if text != "" && !s.done[key] {
+	if !s.done[key] {
 		s.done[key] = true
 		s.say(text)
 	}

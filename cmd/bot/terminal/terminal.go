@@ -101,7 +101,7 @@ func readPiped(in io.Reader) (string, error) {
 
 func baseURL(given string) (*url.URL, error) {
 	u, err := url.Parse(cmp.Or(given, defaultURL))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(given, "?#") {
 		return nil, errors.New("-url: want where the bot listens, such as " + defaultURL)
 	}
 	u.Path = strings.TrimRight(u.Path, "/")

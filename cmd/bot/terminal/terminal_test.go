@@ -36,6 +36,18 @@ func TestChatPaper(t *testing.T) {
 	if got, want := out.String(), "one \\u{001B}[2Jtwo\nother\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	out.Reset()
+	said := message{ID: "n", Blocks: []block{
+		{Type: "text", Markdown: "first"}, {Type: "text", Markdown: "second"},
+		{Type: "step", ToolCallID: "1", State: render.StepPending, Title: "pending"}, {Type: "step", ToolCallID: "2", State: render.StepWaiting, Title: "waiting"},
+		{Type: "step", ToolCallID: "3", State: render.StepRunning, Title: "running"},
+		{Type: "note", Line: []span{{Strong: "Ends"}, {Text: " "}, {Time: time.Date(2026, 1, 2, 15, 4, 0, 0, time.UTC)}, {Text: " by "}, {Person: "ana"}}},
+	}}
+	p.show(said)
+	p.show(said)
+	if got, want := out.String(), "first\nsecond\n⟳ running · running\nEnds 15:04 UTC by ana\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	ask := block{Ask: render.Ask{Header: "h"}, Arguments: render.Args{JSON: `{"a": "all of it\u{202E}"}`, Chars: 20, Rows: []render.Row{{Name: "a", Value: "all …", Hidden: 4}}}}
 	if got := ask.card(); !strings.Contains(got, "all of it") || strings.Contains(got, "all …") {
 		t.Errorf("a shortened row is shown for the whole:\n%s", got)
