@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/agent"
@@ -388,7 +389,18 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, k.env, "verify -anchors "+file, command.Fail, "", "line 1 is no anchor")
 	want(t, k.env, "anchor -out "+file, command.Fail, "", "line 1 is no anchor")
 	want(t, k.env, "anchor -out "+filepath.Join(file, "no", "way"), command.Fail, "", "-out: ")
-	want(t, k.env, "anchor -out "+filepath.Join(t.TempDir(), "no", "dir"), command.Fail, "", "-out: ")
+	want(t, k.env, "anchor -out "+filepath.Join(t.TempDir(), "no", "dir"), command.Fail, "", "no such file or directory")
+	if err := os.WriteFile(file, []byte(`{"chat":"one","seq":5,"roll":"r"}`), 0o600); err != nil { // not as records have it
+		t.Fatal(err)
+	}
+	want(t, k.env, "verify -anchors "+file, command.Fail, "", `-anchors: "one" is no chat: `)
+	claimed := onRedis(t) // a bot was about to write there
+	if _, err := claimed.store.Append(t.Context(), agent.Write{Chat: chat.ID{Platform: "web", Key: "claimed"}, Claim: "me"}); err != nil {
+		t.Fatal(err)
+	}
+	if out := want(t, claimed.env, "anchor", command.OK, "", ""); out != "" {
+		t.Errorf("what nobody wrote is anchored: %s", out)
+	}
 	old := `{"chat":"web::long-ago","seq":5,"roll":"r","last":"2020-01-02T00:00:00Z","at":"2020-01-03T00:00:00Z"}` + "\n"
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
@@ -415,6 +427,23 @@ func TestAuditOfWhatCannotBeRead(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("there are anchors")
 	}
+	missing := fmt.Sprintf(`{"chat":"web::zoe","seq":5,"roll":"r","last":%q,"at":%[1]q}`, time.Now().Format(time.RFC3339))
+	if err := os.WriteFile(file, []byte(missing), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, k.env, "verify -anchors "+file, command.Fail, "", "WRONGTYPE")
+
+	// What was deleted on record stands in the settings' log: without it a chat that is gone says nothing.
+	k = onRedis(t)
+	k.mini.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		first := cmd == "EXEC" // that log is read first
+		if first {
+			k.mini.Server().SetPreHook(nil)
+			c.WriteError("NOPERM not now")
+		}
+		return first
+	})
+	want(t, k.env, "verify -anchors "+file, command.Fail, "", "NOPERM")
 }
 
 // A chat that faded may begin anew; nothing else explains why a log does not go through what was anchored.
@@ -424,14 +453,25 @@ func TestAuditAnchorsOfEarlier(t *testing.T) {
 		what, chat string
 		last, at   time.Time // of what was anchored, and of what stands there now; zero: nothing
 		code       int
+		erased     time.Time // on record
 	}{
-		{"faded", "web::one", now.AddDate(-2, 0, 0), time.Time{}, command.OK},
-		{"faded, and somebody spoke there again", "web::one", now.AddDate(-2, 0, 0), now, command.OK},
-		{"rewritten", "web::one", now.Add(-time.Hour), now, command.Fail},
-		{"rewritten with a time to come", "web::one", now.Add(-time.Hour), now.AddDate(9, 0, 0), command.Fail},
-		{"the settings, which never fade", "nod::settings", now.AddDate(-2, 0, 0), time.Time{}, command.Fail},
+		{"deleted", "web::one", now.Add(-time.Hour), time.Time{}, command.OK, now.Add(-time.Minute)},
+		{"deleted, begun anew, and gone again", "web::one", now.Add(-time.Minute), time.Time{}, command.Fail, now.Add(-time.Hour)},
+		{"on record as deleted, and there", "web::one", now.Add(-2 * time.Hour), now.Add(-time.Hour), command.Fail, now.Add(-time.Minute)},
+		{"faded", "web::one", now.AddDate(-2, 0, 0), time.Time{}, command.OK, time.Time{}},
+		{"faded, and somebody spoke there again", "web::one", now.AddDate(-2, 0, 0), now, command.OK, time.Time{}},
+		{"rewritten", "web::one", now.Add(-time.Hour), now, command.Fail, time.Time{}},
+		{"rewritten with a time to come", "web::one", now.Add(-time.Hour), now.AddDate(9, 0, 0), command.Fail, time.Time{}},
+		{"the settings, which never fade", "nod::settings", now.AddDate(-2, 0, 0), time.Time{}, command.Fail, time.Time{}},
 	} {
 		k := onRedis(t)
+		if !x.erased.IsZero() {
+			k.mini.SetTime(x.erased)
+			change := turn.Changed{By: nina, Changes: permission.Changes{permission.Erased{Chats: []string{x.chat}}}}
+			if _, err := k.store.Append(t.Context(), agent.Write{Chat: agent.SettingsChat, Events: []agent.Keyed{{Op: "e", Event: change}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if !x.at.IsZero() {
 			k.mini.SetTime(x.at)
 			k.asks("one", "write_file", chat.Deny)
@@ -443,6 +483,8 @@ func TestAuditAnchorsOfEarlier(t *testing.T) {
 			}
 			if code, out, errs := audits(t, k.env, strings.Fields(line+file)...); code != x.code || strings.Contains(out+errs, "broken: chat "+x.chat) != (code != command.OK) {
 				t.Errorf("%s: %s: code %d\n%s%s", x.what, line, code, out, errs)
+			} else if strings.Contains(out, "1 anchored chat deleted since, on record") != (x.what == "deleted" && line == "verify -anchors ") {
+				t.Errorf("%s: %s: %s", x.what, line, out)
 			}
 		}
 	}
