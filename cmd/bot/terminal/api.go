@@ -174,7 +174,7 @@ func readEvents(r io.Reader, take func(event)) {
 		field, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimPrefix(value, " "); {
 		case line == "":
-			if e.name != "" && e.data != "" {
+			if e.name != "" {
 				take(e)
 			}
 			e = event{}

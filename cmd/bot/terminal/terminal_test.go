@@ -70,35 +70,37 @@ func TestChatTurnEndsOnce(t *testing.T) {
 func TestChatGivesUp(t *testing.T) {
 	was := http.DefaultTransport
 	defer func() { http.DefaultTransport = was }()
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		http.DefaultTransport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			go func() {
-				defer there.Close()
-				for in := bufio.NewReader(there); ; {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
+	for _, events := range []struct{ status, body string }{{"502 Bad Gateway", ""}, {"200 OK", "<p>\n\n<p>\n\n"}} { // a proxy's, of which no line is an event
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			http.DefaultTransport = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				here, there := net.Pipe()
+				go func() {
+					defer there.Close()
+					for in := bufio.NewReader(there); ; {
+						r, err := http.ReadRequest(in)
+						if err != nil {
+							return
+						}
+						_, _ = io.Copy(io.Discard, r.Body)
+						status, body := "200 OK", `{"key":"k","chat_id":"c"}`
+						if strings.HasSuffix(r.URL.Path, "/events") {
+							tries++
+							status, body = events.status, events.body
+						}
+						fmt.Fprintf(there, "HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
 					}
-					_, _ = io.Copy(io.Discard, r.Body)
-					status, body := "200 OK", `{"key":"k","chat_id":"c"}`
-					if strings.HasSuffix(r.URL.Path, "/events") {
-						tries++
-						status, body = "502 Bad Gateway", ""
-					}
-					fmt.Fprintf(there, "HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
-				}
-			}()
-			return here, nil
-		}}
-		var errs strings.Builder
-		begun := time.Now()
-		code := run(command.Process{Stdout: io.Discard, Stderr: &errs, Env: func(string) (string, bool) { return "", false }}, flags{url: "http://bot"}, []string{"hi"})
-		if code != command.Fail || tries != 1+streamTries || time.Since(begun) != (streamTries-1)*streamPause || !strings.Contains(errs.String(), "no bot can be reached at http://bot: the stream of events broke off, and does not come back") {
-			t.Errorf("code %d after %d tries and %v: %s", code, tries, time.Since(begun), &errs)
-		}
-	})
+				}()
+				return here, nil
+			}}
+			var errs strings.Builder
+			begun := time.Now()
+			code := run(command.Process{Stdout: io.Discard, Stderr: &errs, Env: func(string) (string, bool) { return "", false }}, flags{url: "http://bot"}, []string{"hi"})
+			if code != command.Fail || tries != 1+streamTries || time.Since(begun) != (streamTries-1)*streamPause || !strings.Contains(errs.String(), "no bot can be reached at http://bot: the stream of events broke off, and does not come back") {
+				t.Errorf("code %d after %d tries and %v: %s", code, tries, time.Since(begun), &errs)
+			}
+		})
+	}
 }
 
 // What somebody writes on the page meanwhile does not take the place of what the bot asks.
