@@ -230,23 +230,23 @@ func CheckURL(raw string) error {
 	if err != nil {
 		return errors.New("redis.url: this is no URL (want redis://user:password@host:6379/0; a password with / # ? or @ in it must be percent-encoded)")
 	}
-	wanted, own := "want redis://, rediss:// or unix://, like redis://user:password@host:6379/0", url.Values{}
+	no, own := errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0"), url.Values{}
 	fits := func(raw string) bool { _, err := redis.ParseURL(raw); return err == nil }
 	switch q := u.Query(); {
 	case q.Has("master_name"):
-		wanted, own["master_name"] = "this is no Sentinel URL (want redis://host:26379/0?master_name=mymaster&addr=host2:26379)", q["master_name"]
+		no, own["master_name"] = errors.New("redis.url: this is no Sentinel URL (want redis://host:26379/0?master_name=mymaster&addr=host2:26379)"), q["master_name"]
 		fits = func(raw string) bool { _, err := redis.ParseFailoverURL(raw); return err == nil }
 	case q.Has("addr"):
-		wanted, own["addr"] = "this is no URL of a Cluster (want redis://host:6379?addr=host2:6379)", q["addr"]
+		no, own["addr"] = errors.New("redis.url: this is no URL of a Cluster (want redis://host:6379?addr=host2:6379)"), q["addr"]
 		fits = func(raw string) bool { _, err := redis.ParseClusterURL(raw); return err == nil }
 	}
 	if fits(raw) {
 		return nil
 	}
 	if u.RawQuery = own.Encode(); fits(u.String()) {
-		wanted = "go-redis does not know one of the parameters behind the ?, or not its value (a password with ? in it must be percent-encoded)"
+		return errors.New("redis.url: go-redis does not know one of the parameters behind the ?, or not its value (a password with ? in it must be percent-encoded)")
 	}
-	return errors.New("redis.url: " + wanted)
+	return no
 }
 
 // dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. No error repeats the URL.
