@@ -171,7 +171,8 @@ func (s *server) unknown(ctx, sent context.Context, c *conn, n notes, name strin
 	case lost(c):
 		return fmt.Sprintf("The connection to the %s server was lost while %s ran.", s.name, name), nil
 	case sent.Err() != nil:
-		return fmt.Sprintf("The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond))), context.Cause(sent)
+		is = context.Cause(sent)
+		return fmt.Sprintf("The %s server %v.", s.name, is), is
 	case n.status < 300:
 		return fmt.Sprintf("The connection to the %s server broke while %s ran.", s.name, name), nil
 	case n.status < 400 || maybeStale(n.status):
@@ -277,27 +278,85 @@ func (c *conn) asker() (r *run, why string) {
 	return r, ""
 }
 
-// clock ends a call's context when its time is up. It stands still while a person is asked, who is not the server's to hurry.
+// clock ends a call's context when its time is up: when its server was silent for too long, or worked for too long. It stands still while a
+// person is asked, who is not the server's to hurry.
 type clock struct {
-	mu      sync.Mutex
-	timer   *time.Timer
-	since   time.Time // when it last began to run
-	left    time.Duration
-	pauses  int
-	stopped bool
+	mu       sync.Mutex
+	timer    *time.Timer
+	patience time.Duration // for silence
+	since    time.Time     // when it last began to run
+	left     time.Duration // of patience
+	rest     time.Duration // of what the whole call may take
+	moved    bool          // the server told of progress
+	pauses   int
+	stopped  bool
 }
 
-// withClock is context.WithTimeout with a clock that can be paused; the cause is context.DeadlineExceeded, too. stop must be called.
-func withClock(ctx context.Context, d time.Duration) (_ context.Context, _ *clock, stop func()) {
+// longest is by how much a call may take longer than silence, while its server tells of progress. "Implementations SHOULD always enforce a maximum
+// timeout, regardless of progress notifications": https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#timeouts
+const longest = 10
+
+// left is why a call is waited for no more: what its server did.
+type left struct {
+	did string
+	is  error
+}
+
+func (l left) Error() string { return l.did }
+func (l left) Unwrap() error { return l.is }
+
+// withClock is context.WithTimeout with a clock that can be paused, and begins anew with progress; the cause is context.DeadlineExceeded, too. stop
+// must be called.
+func withClock(ctx context.Context, patience time.Duration) (_ context.Context, _ *clock, stop func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	k := &clock{left: d, since: time.Now()}
-	k.timer = time.AfterFunc(d, func() { end(context.DeadlineExceeded) })
+	k := &clock{patience: patience, left: patience, rest: longest * patience, since: time.Now()}
+	k.timer = time.AfterFunc(patience, func() { end(k.overdue()) })
 	return ctx, k, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.stopped = true
 		k.timer.Stop()
-		end(context.Canceled)
+		end(left{"was left before it answered", context.Canceled})
+	}
+}
+
+// overdue is why its time is up.
+func (k *clock) overdue() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	did := "did not answer in " + span(k.patience.Round(time.Millisecond))
+	switch {
+	case k.moved && k.rest <= k.left:
+		did = "told of progress, and did not answer in " + span((longest * k.patience).Round(time.Millisecond))
+	case k.moved:
+		did = "told of progress, and then nothing for " + span(k.patience.Round(time.Millisecond))
+	}
+	return left{did, context.DeadlineExceeded}
+}
+
+// halt stops the timer, and counts what passed. false: it stands still already, or the time is up. Call with k.mu.
+func (k *clock) halt() bool {
+	runs := k.timer.Stop()
+	if runs {
+		passed := time.Since(k.since)
+		k.left, k.rest = k.left-passed, k.rest-passed
+	}
+	return runs
+}
+
+// run has the timer run for what is left. Call with k.mu.
+func (k *clock) run() {
+	k.since = time.Now()
+	k.timer.Reset(max(min(k.left, k.rest), 0))
+}
+
+// progress begins the silence anew.
+func (k *clock) progress() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	runs := k.halt()
+	if k.moved, k.left = true, k.patience; runs {
+		k.run()
 	}
 }
 
@@ -305,15 +364,13 @@ func withClock(ctx context.Context, d time.Duration) (_ context.Context, _ *cloc
 func (k *clock) pause() (resume func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.pauses++; k.timer.Stop() { // else it stands still already, or the time is up
-		k.left -= time.Since(k.since)
-	}
+	k.pauses++
+	k.halt()
 	return sync.OnceFunc(func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.pauses--; k.pauses == 0 && !k.stopped {
-			k.since = time.Now()
-			k.timer.Reset(max(k.left, 0))
+			k.run()
 		}
 	})
 }

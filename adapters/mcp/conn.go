@@ -268,6 +268,9 @@ func (c *conn) notified(n mcp.JSONRPCNotification) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if r := c.runs[token]; r != nil && p.Done >= r.done { // two streams may overtake each other
+			if p.Done > r.done {
+				r.clock.progress()
+			}
 			r.done = p.Done
 			select {
 			case <-r.latest:

@@ -119,7 +119,7 @@ type Server struct {
 	URL     Text              `yaml:"url,omitempty"`
 	Headers map[string]Secret `yaml:"headers,omitempty"`
 	Trusted bool              `yaml:"trusted"`               // the operator's word that the server's own annotations may be believed
-	Timeout time.Duration     `yaml:"timeout" default:"60s"` // bounds one call
+	Timeout time.Duration     `yaml:"timeout" default:"60s"` // bounds one call, and the silence between two steps of its progress
 	// ConnectTimeout bounds one attempt to start or reach the server and to read its tools.
 	ConnectTimeout time.Duration `yaml:"connect_timeout" default:"2m"`
 	Shared         bool          `yaml:"shared"` // has all chats use one session with the server, for one that keeps nothing
