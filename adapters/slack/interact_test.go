@@ -264,7 +264,7 @@ func TestAFormOfAGuestIsRefusedInTheForm(t *testing.T) {
 	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
 	sc.slack.AddUser(fakeslack.User{ID: "UANA", Name: "Ana", Guest: true})
 	sc.a.in.people.mu.Lock()
-	sc.a.in.people.recent = surface.Cache[*personEntry]{}
+	sc.a.in.people.recent = surface.Cache[*question[Person]]{}
 	sc.a.in.people.mu.Unlock()
 	if _, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": "no"}); err != nil {
 		t.Fatal(err)

@@ -324,7 +324,7 @@ func (sc *scene) forget() {
 	p := &sc.a.in.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recent = surface.Cache[*personEntry]{}
+	p.recent = surface.Cache[*question[Person]]{}
 }
 
 // What private_metadata says is Slack's word for what we wrote; what we did not write is nobody's, and of another workspace neither.

@@ -22,7 +22,8 @@ import (
 const (
 	peopleFresh  = 5 * time.Minute
 	peopleFailed = 2 * time.Second // a failure is kept as long, so that a burst of messages does not become a burst of calls
-	peopleWithin = 1500 * time.Millisecond
+	peopleWithin = 2 * time.Second
+	askedWithin  = 10 * time.Second // Slack, also where nobody waits for it any more
 )
 
 type Person struct {
@@ -35,17 +36,48 @@ type Person struct {
 	Untold   bool // Slack did not tell: the envelope's word alone says who it is
 }
 
+// question is one to Slack, and the answer for as long as it is believed. Who waits for it may give up; it is asked to its end for whoever
+// comes next: else nobody would ever hear a Slack that takes longer than a click may wait.
+type question[T any] struct {
+	came  chan struct{} // closed when the others are there
+	is    T
+	err   error
+	until time.Time
+}
+
+// ask begins to ask Slack. What it answers is believed for as long as fresh says, and that it did not for as long as failed.
+func ask[T any](a *Adapter, fresh, failed time.Duration, call func(context.Context) (T, error)) *question[T] {
+	q := &question[T]{came: make(chan struct{})}
+	go func() {
+		defer close(q.came)
+		ctx, cancel := context.WithTimeout(a.life, askedWithin)
+		defer cancel()
+		q.until = a.now().Add(fresh) // what was read is as old as the question
+		if q.is, q.err = call(ctx); q.err != nil {
+			q.until = a.now().Add(failed)
+		}
+	}()
+	return q
+}
+
+// stands reports whether it need not be asked again: nobody knows the answer yet, or it is still believed.
+func (q *question[T]) stands(now time.Time) bool {
+	return q != nil && (!isClosed(q.came) || now.Before(q.until))
+}
+
+func (q *question[T]) wait(ctx context.Context) (is T, err error) {
+	select {
+	case <-q.came:
+		return q.is, q.err
+	case <-ctx.Done():
+		return is, fmt.Errorf("slack did not tell: %w", ctx.Err())
+	}
+}
+
 // people remembers who is who. The zero value is ready.
 type people struct {
 	mu     sync.Mutex
-	recent surface.Cache[*personEntry]
-}
-
-type personEntry struct {
-	asked chan struct{} // closed when who, err and until are there
-	who   Person
-	err   error
-	until time.Time
+	recent surface.Cache[*question[Person]]
 }
 
 // lookUp finds the person with a user ID, by users.info. Several that ask for the same one at once make one call.
@@ -55,52 +87,27 @@ func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, peopleWithin)
 	defer cancel()
-	for {
-		one, first := a.in.people.entryOf(userID, a.now())
-		if first {
+	return a.in.people.find(userID, a.now(), func() *question[Person] {
+		return ask(a, peopleFresh, peopleFailed, func(ctx context.Context) (who Person, err error) {
 			u, err := a.api.GetUserInfoContext(ctx, userID) // https://docs.slack.dev/reference/methods/users.info
 			if err != nil {
-				one.err = fmt.Errorf("slack: users.info: %w", calls.FaultOf(a.doubt(err)))
-			} else {
-				one.who = PersonOf(u, a.self.Team, a.self.Enterprise)
+				return who, fmt.Errorf("slack: users.info: %w", calls.FaultOf(a.doubt(err)))
 			}
-			a.in.people.fill(one, ctx.Err() != nil, a.now())
-			return one.who, one.err
-		}
-		select {
-		case <-one.asked:
-		case <-ctx.Done():
-			return Person{}, fmt.Errorf("slack: users.info: %w", ctx.Err())
-		}
-		if !one.until.IsZero() { // else whoever asked gave up
-			return one.who, one.err
-		}
-	}
+			return PersonOf(u, a.self.Team, a.self.Enterprise), nil
+		})
+	}).wait(ctx)
 }
 
-// entryOf returns the entry of who is known or being asked, or an entry for the caller to fill in.
-func (p *people) entryOf(id string, now time.Time) (one *personEntry, first bool) {
+// find is the question after a person that stands, or a new one.
+func (p *people) find(id string, now time.Time, ask func() *question[Person]) *question[Person] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one, ok := p.recent.Get(id, now); ok && (!isClosed(one.asked) || now.Before(one.until)) {
-		return one, false
+	if q, _ := p.recent.Get(id, now); q.stands(now) {
+		return q
 	}
-	one = &personEntry{asked: make(chan struct{})}
-	p.recent.Put(id, one, now)
-	return one, true
-}
-
-// fill ends the asking for an entry. givenUp: that says nothing about the person.
-func (p *people) fill(one *personEntry, givenUp bool, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case one.err == nil:
-		one.until = now.Add(peopleFresh)
-	case !givenUp:
-		one.until = now.Add(peopleFailed)
-	}
-	close(one.asked)
+	q := ask()
+	p.recent.Put(id, q, now)
+	return q
 }
 
 // nameOf is what somebody who was met is called, or "". It asks nobody.
@@ -111,8 +118,8 @@ func (a *Adapter) nameOf(userID string) string {
 	p := &a.in.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one, ok := p.recent.Get(userID, a.now()); ok && isClosed(one.asked) {
-		return one.who.Name
+	if one, ok := p.recent.Get(userID, a.now()); ok && isClosed(one.came) {
+		return one.is.Name
 	}
 	return ""
 }
@@ -201,15 +208,14 @@ const (
 
 // userGroups remembers who belongs to what. The zero value is ready.
 type userGroups struct {
-	asking sync.Mutex // held for one call, which groupsWithin bounds
-	last   atomic.Pointer[groupList]
+	mu     sync.Mutex
+	latest *question[*groupList]
+	told   atomic.Pointer[groupList] // the last that Slack told
 }
 
 type groupList struct {
 	of    map[string][]string // groups by user ID
-	names map[string]string   // handles by group ID: kept when a later call fails
-	err   error
-	until time.Time
+	names map[string]string   // handles by group ID
 }
 
 // Groups are the user groups that somebody of this workspace belongs to now. It takes the scope usergroups:read.
@@ -218,9 +224,9 @@ func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.U
 	if err != nil || !isOurs(a.self, u) {
 		return nil, err
 	}
-	list := a.listGroups(ctx)
-	if list.err != nil {
-		return nil, list.err
+	list, err := a.listGroups(ctx)
+	if err != nil {
+		return nil, err
 	}
 	groups := []chat.User{} // known, and none
 	for _, id := range list.of[u.Key] {
@@ -253,24 +259,25 @@ func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.U
 	return by.User, by.Name, no
 }
 
-func (a *Adapter) listGroups(ctx context.Context) *groupList {
-	g := &a.in.groups
-	g.asking.Lock()
-	defer g.asking.Unlock()
-	last := cmp.Or(g.last.Load(), &groupList{})
-	if a.now().Before(last.until) { // somebody else asked meanwhile
-		return last
-	}
+func (a *Adapter) listGroups(ctx context.Context) (*groupList, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupsWithin)
 	defer cancel()
-	asked := a.now() // what was read is as old as the question
+	g := &a.in.groups
+	g.mu.Lock()
+	if !g.latest.stands(a.now()) {
+		g.latest = ask(a, groupsFresh, groupsFailed, a.readGroups)
+	}
+	q := g.latest
+	g.mu.Unlock()
+	return q.wait(ctx)
+}
+
+func (a *Adapter) readGroups(ctx context.Context) (*groupList, error) {
 	all, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
 	if err != nil {
-		list := &groupList{names: last.names, err: fmt.Errorf("slack: usergroups.list: %w", calls.FaultOf(a.doubt(err))), until: asked.Add(groupsFailed)}
-		g.last.Store(list)
-		return list
+		return nil, fmt.Errorf("slack: usergroups.list: %w", calls.FaultOf(a.doubt(err)))
 	}
-	list := &groupList{of: map[string][]string{}, names: map[string]string{}, until: asked.Add(groupsFresh)}
+	list := &groupList{of: map[string][]string{}, names: map[string]string{}}
 	for _, x := range all {
 		if x.DateDelete != 0 { // one that is disabled stands for nobody
 			continue
@@ -280,8 +287,8 @@ func (a *Adapter) listGroups(ctx context.Context) *groupList {
 			list.of[u] = append(list.of[u], x.ID)
 		}
 	}
-	g.last.Store(list)
-	return list
+	a.in.groups.told.Store(list)
+	return list, nil
 }
 
 // GroupName is the handle of a user group, as far as it was read. It asks nobody.
@@ -289,7 +296,7 @@ func (a *Adapter) GroupName(id chat.ID, group chat.User) string {
 	if a = a.known(homeOf(id, group)); a == nil {
 		return ""
 	}
-	last := a.in.groups.last.Load()
+	last := a.in.groups.told.Load()
 	if last == nil || group.Platform != Platform || !group.IsGroup() {
 		return ""
 	}

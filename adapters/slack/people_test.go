@@ -2,8 +2,8 @@ package slack
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -131,44 +131,49 @@ func TestAFailureIsNotRememberedForLong(t *testing.T) {
 	}
 }
 
-// The one who asks gives up: those who wait with it ask themselves.
-func TestAnotherOnesHasteIsNoFailureOfMine(t *testing.T) {
-	a, _ := parlour(t)
-	hasty, first := a.in.people.entryOf("UANA", a.now())
-	if !first {
-		t.Fatal("somebody asks already")
+// Who asks may give up, as a click does that cannot wait: Slack is heard to its end, once, and whoever comes next knows.
+func TestASlowAnswerIsHeardByTheNext(t *testing.T) {
+	a, s := parlour(t)
+	s.AddUserGroup(fakeslack.UserGroup{ID: "S1", Handle: "oncall", Users: []string{"UANA"}})
+	hasty, gone := context.WithCancel(t.Context())
+	answers := make(chan struct{})
+	s.Fail("users.info", 1, fakeslack.Fault{Hold: answers})
+	s.Fail("usergroups.list", 1, fakeslack.Fault{Hold: answers})
+	gone()
+	for range 2 {
+		if _, err := a.lookUp(hasty, "UANA"); !errors.Is(err, context.Canceled) {
+			t.Errorf("who did not wait is told %v", err)
+		}
+		if _, err := a.Groups(hasty, chat.ID{}, ana); !errors.Is(err, context.Canceled) {
+			t.Errorf("who did not wait is told %v", err)
+		}
 	}
-	got, comes := make(chan error, 1), make(chan struct{}, 9)
-	a.now = func() time.Time { comes <- struct{}{}; return time.Now() }
-	go func() { _, err := a.lookUp(t.Context(), "UANA"); got <- err }()
-	<-comes
-	for range 1000 { // it waits with the first
-		runtime.Gosched()
+	close(answers)
+	if who, err := a.lookUp(t.Context(), "UANA"); err != nil || who.Name != "Ana" {
+		t.Errorf("%+v, %v", who, err)
 	}
-	hasty.err = context.Canceled
-	a.in.people.fill(hasty, true, time.Now())
-	if err := <-got; err != nil {
-		t.Error(err)
+	if got := groupsOf(t, a, ana); len(got) != 1 {
+		t.Errorf("in %v", got)
 	}
-	if a.nameOf("UANA") != "Ana" {
-		t.Error("what it found is not remembered")
+	if people, groups := s.Count("users.info"), s.Count("usergroups.list"); people != 1 || groups != 1 {
+		t.Errorf("asked %d and %d times", people, groups)
 	}
 }
 
 func TestPeopleAreBounded(t *testing.T) {
 	t.Parallel()
 	var p people
+	asked := 0
+	find := func(i int) {
+		p.find(fmt.Sprint(i), time.Now(), func() *question[Person] { asked++; return &question[Person]{came: make(chan struct{})} })
+	}
 	for i := range surface.Kept + 10 {
-		one, first := p.entryOf(fmt.Sprint(i), time.Now())
-		if !first {
-			t.Fatal("not the first")
-		}
-		p.fill(one, false, time.Now())
-		if n := p.recent.Len(); n > surface.Kept {
-			t.Fatalf("%d are remembered", n)
+		if find(i); p.recent.Len() > surface.Kept {
+			t.Fatalf("%d are remembered", p.recent.Len())
 		}
 	}
-	if _, first := p.entryOf("0", time.Now()); !first {
+	before := asked
+	if find(0); asked != before+1 {
 		t.Error("the oldest is still remembered")
 	}
 }

@@ -98,8 +98,10 @@ type Adapter struct {
 	api  *slack.Client
 	http *http.Client // for what slack-go has no function for; api uses it too
 
-	self       inbound.Self  // written once, before introduced is closed: read it through me, or in what Run starts
-	introduced chan struct{} // closed when self is there
+	self       inbound.Self    // written once, before introduced is closed: read it through me, or in what Run starts
+	introduced chan struct{}   // closed when self is there
+	life       context.Context // until Run ends
+	end        context.CancelFunc
 
 	urls     urls
 	sent     surface.Sent
@@ -143,6 +145,7 @@ func build(c Config) (*Adapter, error) {
 	a := &Adapter{
 		Config: c, http: surface.HTTPClient(c.Client), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait,
 	}
+	a.life, a.end = context.WithCancel(context.Background())
 	a.limiter.Budget, a.limiter.Platform, a.limiter.Logger = c.Budget, Platform, c.Logger
 	a.limiter.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
 	a.presence, a.served = newPresence(a), a.serve
@@ -171,6 +174,7 @@ func (a *Adapter) run(ctx context.Context, listen func(context.Context) error) e
 	workers.Go(func() { a.watchToken(working) })
 	err := listen(ctx)
 	cancel()
+	a.end()
 	workers.Wait()
 	a.http.CloseIdleConnections()
 	return err
