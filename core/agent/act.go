@@ -234,16 +234,6 @@ func (d *driver) gather(id turn.TurnID) bool {
 	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.ID != id || d.e.halted.Load() != nil {
 		return false
 	}
-	if slices.ContainsFunc(d.results, func(ev turn.Event) bool {
-		switch ev.(type) {
-		case turn.FilesRead, turn.EarlierRead:
-			return true
-		default:
-			return false
-		}
-	}) {
-		return false
-	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.model = cancel
 	d.begin(func() func() {
