@@ -31,7 +31,14 @@ func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) (
 	}
 	var m inbound.Message
 	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointChannelMessage(channel, message), nil, &m); err != nil {
-		return nil, refusedReading(err)
+		pe, _ := errors.AsType[*agent.PlatformError](err)
+		switch {
+		case !pe.Refuses():
+			return nil, err
+		case pe.Kind == agent.FaultGone:
+			return nil, &attach.Error{Why: turn.UnreadGone, Cause: err}
+		}
+		return nil, &attach.Error{Why: turn.UnreadForbidden, Cause: err}
 	}
 	i := slices.IndexFunc(m.Attachments, func(x inbound.Attachment) bool { return string(x.ID) == attachment })
 	if i < 0 {
@@ -40,16 +47,4 @@ func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) (
 	// The bot's token is for the API: the address is all that lets anybody have a file.
 	data, _, err := surface.Download(ctx, a.cdn, string(m.Attachments[i].URL), "", surface.Hosts{Names: cdnHosts, Standin: a.APIURL}, most)
 	return data, err
-}
-
-// refusedReading is a refusal as far as it says that what is to be read never comes.
-func refusedReading(err error) error {
-	pe, _ := errors.AsType[*agent.PlatformError](err)
-	switch {
-	case !pe.Refuses():
-		return err
-	case pe.Kind == agent.FaultGone:
-		return &attach.Error{Why: turn.UnreadGone, Cause: err}
-	}
-	return &attach.Error{Why: turn.UnreadForbidden, Cause: err}
 }

@@ -77,7 +77,7 @@ func (a *Adapter) Earlier(ctx context.Context, id chat.ID, before chat.MessageRe
 	p, _ := ids.PlaceOf(id)
 	page, full, err := a.fetch(ctx, p.Thread, url.Values{"before": {string(before)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})
 	if err != nil {
-		return nil, refusedReading(err)
+		return nil, err
 	}
 	since, left := string(e.Since), 0
 	if full >= surface.MaxQuotes && len(page) > 0 && ids.Older(since, string(page[0].ID)) {

@@ -40,14 +40,14 @@ type fileInfo struct {
 func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
 	a, p, err := a.locate(ctx, id)
 	if err != nil {
-		return nil, refusedReading(err)
+		return nil, refusedFile(err)
 	}
 	var info fileInfo
 	err = a.makeCall(ctx, calls.New(calls.File, p.Team, "", agent.Final), func() error {
 		return a.form(ctx, calls.File, url.Values{"file": {f.Handle}}, &info)
 	})
 	if err != nil {
-		return nil, refusedReading(err)
+		return nil, refusedFile(err)
 	}
 	is := info.File
 	switch {
@@ -76,8 +76,8 @@ func (a *Adapter) standin() string {
 	return a.APIURL
 }
 
-// refusedReading is a refusal as far as it says that what is to be read never comes.
-func refusedReading(err error) error {
+// refusedFile is a refusal of files.info as far as it says that the file never comes.
+func refusedFile(err error) error {
 	pe := calls.FaultOf(err)
 	if !pe.Refuses() {
 		return pe

@@ -26,7 +26,7 @@ const (
 func (a *Adapter) Earlier(ctx context.Context, id chat.ID, before chat.MessageRef, e chat.Earlier) (all []chat.Quote, err error) {
 	a, p, err := a.locate(ctx, id)
 	if err != nil {
-		return nil, refusedReading(err)
+		return nil, calls.FaultOf(err)
 	}
 	var page struct {
 		Messages inbound.LooseList[inbound.Message] `json:"messages"`
@@ -37,7 +37,7 @@ func (a *Adapter) Earlier(ctx context.Context, id chat.ID, before chat.MessageRe
 		v.Set("oldest", string(e.Since))
 	}
 	if err = a.form(ctx, calls.Replies, v, &page); err != nil {
-		return nil, refusedReading(a.doubt(err))
+		return nil, calls.FaultOf(a.doubt(err))
 	}
 	if page.More {
 		a.Logger.Info("slack: a thread is too long for one call; its latest messages are not known", "chat", id)

@@ -162,7 +162,8 @@ func try[T any](ctx context.Context, within time.Duration, ask func(context.Cont
 		one, cancel := context.WithTimeout(ctx, within)
 		got, err = ask(one)
 		cancel()
-		if _, never := errors.AsType[*Error](err); err == nil || never {
+		var refused interface{ Refuses() bool }
+		if err == nil || errors.As(err, &refused) && refused.Refuses() {
 			return got, err
 		}
 		wait := again.Base(n)

@@ -17,11 +17,11 @@ type Fetcher interface {
 // Historian is an optional extra of a platform on which people talk to each other in a chat.
 type Historian interface {
 	// Earlier is what people said there before a message, as far as e goes back: untrusted text of its authors, the oldest first, and where some
-	// of it is left out. After an error it is tried again, as with Fetch.
+	// of it is left out. An error with a method Refuses() that says so stands; after any other it is tried again, as with Fetch.
 	Earlier(ctx context.Context, id chat.ID, before chat.MessageRef, e chat.Earlier) ([]chat.Quote, error)
 }
 
-// Error is a file, or anything else that came with a message, that cannot be read, and will not be.
+// Error is a file that cannot be read, and will not be.
 type Error struct {
 	Why   turn.WhyUnread
 	Cause error // nil: Why says it all
@@ -34,6 +34,9 @@ func (e *Error) Error() string {
 	return string(e.Why)
 }
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Refuses reports that it is of no use to try again.
+func (*Error) Refuses() bool { return true }
 
 // Gallery is an optional extra of a platform that shows the pictures which tools return.
 type Gallery interface{ ShowsPictures() }
