@@ -296,15 +296,6 @@ type clock struct {
 // timeout, regardless of progress notifications": https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#timeouts
 const longest = 10
 
-// left is why a call is waited for no more: what its server did.
-type left struct {
-	did string
-	is  error
-}
-
-func (l left) Error() string { return l.did }
-func (l left) Unwrap() error { return l.is }
-
 // withClock is context.WithTimeout with a clock that can be paused, and begins anew with progress; the cause is context.DeadlineExceeded, too. stop
 // must be called.
 func withClock(ctx context.Context, patience time.Duration) (_ context.Context, _ *clock, stop func()) {
@@ -316,11 +307,11 @@ func withClock(ctx context.Context, patience time.Duration) (_ context.Context, 
 		defer k.mu.Unlock()
 		k.stopped = true
 		k.timer.Stop()
-		end(left{"was left before it answered", context.Canceled})
+		end(&callError{"was left before it answered", context.Canceled})
 	}
 }
 
-// overdue is why its time is up.
+// overdue is why its time is up: what the server did.
 func (k *clock) overdue() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -331,7 +322,7 @@ func (k *clock) overdue() error {
 	case k.moved:
 		did = "told of progress, and then nothing for " + span(k.patience.Round(time.Millisecond))
 	}
-	return left{did, context.DeadlineExceeded}
+	return &callError{did, context.DeadlineExceeded}
 }
 
 // halt stops the timer, and counts what passed. false: it stands still already, or the time is up. Call with k.mu.
