@@ -68,10 +68,12 @@ func (q *question[T]) stands(now time.Time) bool {
 func (q *question[T]) wait(ctx context.Context) (is T, err error) {
 	select {
 	case <-q.came:
-		return q.is, q.err
 	case <-ctx.Done():
-		return is, fmt.Errorf("slack did not tell: %w", ctx.Err())
+		if !isClosed(q.came) { // what is known needs no time
+			return is, fmt.Errorf("slack did not tell: %w", ctx.Err())
+		}
 	}
+	return q.is, q.err
 }
 
 // people remembers who is who. The zero value is ready.

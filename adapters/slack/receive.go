@@ -182,11 +182,11 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 		text = surface.SayQuotedAlone
 	}
 	// What people said to each other since is what a message to the bot is often about.
-	earlier := surface.Earlier(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
-	switch {
-	case s.Reply && !recorded:
-		earlier = &chat.Earlier{}
-	case earlier != nil && !inbound.OlderThan(string(earlier.Since), s.TS):
+	earlier := unheard(s)
+	if recorded {
+		earlier = surface.Earlier(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
+	}
+	if earlier != nil && !inbound.OlderThan(string(earlier.Since), s.TS) {
 		earlier = nil
 	}
 	return a.record(ctx, s, text, beside, earlier)
@@ -213,11 +213,15 @@ func (a *Adapter) takeProgram(ctx context.Context, s inbound.MessagePosted) (rec
 		return receipt{}, nil
 	}
 	s.Answerable = false
-	var earlier *chat.Earlier
-	if s.Reply {
-		earlier = &chat.Earlier{}
+	return a.record(ctx, s, cmp.Or(text, surface.SayQuotedAlone), beside, unheard(s))
+}
+
+// unheard is what a thread holds before a message of which no chat was taken yet.
+func unheard(s inbound.MessagePosted) *chat.Earlier {
+	if !s.Reply {
+		return nil
 	}
-	return a.record(ctx, s, cmp.Or(text, surface.SayQuotedAlone), beside, earlier)
+	return &chat.Earlier{}
 }
 
 // follow is how the bot listens in a channel. An unknown setting listens to less.
