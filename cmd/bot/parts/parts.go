@@ -64,8 +64,10 @@ func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.S
 	if other, _ := store.OtherKey(ctx); other {
 		log.Warn("the nod that began before signs the audit with another key: what one writes, nod audit verify finds broken with the key of the other; give the same audit.key to each", "path", AuditKeyPath(c))
 	}
-	if facts, _ := store.Server(ctx); facts["aof_enabled"] == "0" && c.Redis.Durability.String() == "local" {
-		log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
+	if c.Redis.Durability.String() == "local" {
+		if facts, _ := store.Server(ctx); facts["aof_enabled"] == "0" {
+			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
+		}
 	}
 	return store, nil
 }
