@@ -109,10 +109,14 @@ func (s *Store) Stands(ctx context.Context) ([]Stand, error) {
 		cmds, err := each(ctx, s, len(chats), func(p redis.Pipeliner, i int) *redis.SliceCmd {
 			return p.HMGet(ctx, keysOf(chats[i].Chat).head, "seq", "stamp")
 		})
-		if err != nil {
+		if err != nil && !isOtherType(err) {
 			return nil, err
 		}
 		for i, c := range cmds {
+			if c.Err() != nil {
+				broken = errors.Join(broken, ofChat(chats[i].Chat, c.Err()))
+				continue
+			}
 			f := c.Val()
 			chats[i].Seq, chats[i].At = number(f[0]), time.UnixMilli(int64(number(f[1]))).UTC() //nolint:gosec // a stamp
 		}
@@ -128,7 +132,7 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 	k := keysOf(id)
 	says, length, err := s.ends(ctx, k)
 	if err != nil {
-		return agent.Head{}, err
+		return agent.Head{}, ofChat(id, err)
 	}
 	c := chainFrom(id, agent.Head{})
 	stamp, signs := int64(0), s.opt.Audit.follow(id, says.sealed)
@@ -161,6 +165,16 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 	}
 	return c.head, nil
 }
+
+// ofChat says of which chat something could not be read, and whether that is because another program put something else under one of its names.
+func ofChat(id chat.ID, err error) error {
+	if isOtherType(err) {
+		err = fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	return fmt.Errorf("chat %s: %w", id, err)
+}
+
+func isOtherType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }
 
 // ending is what a chat's head says of its log.
 type ending struct {

@@ -55,7 +55,7 @@ func (s *Store) verify(ctx context.Context, id chat.ID, visit func(turn.Entry, a
 func (s *Store) snapshot(ctx context.Context, id chat.ID) (agent.Snapshot, agent.Head, error) {
 	stored, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.Get(ctx, keysOf(id).snap).Result() })
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return agent.Snapshot{}, agent.Head{}, err
+		return agent.Snapshot{}, agent.Head{}, ofChat(id, err)
 	}
 	return parseSnapshot(id, stored)
 }

@@ -196,7 +196,7 @@ func each[C redis.Cmder](ctx context.Context, s *Store, n int, ask func(p redis.
 		})
 		for _, c := range cmds {
 			if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
-				return nil, err
+				return cmds, err
 			}
 		}
 		return cmds, nil

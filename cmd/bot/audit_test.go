@@ -112,6 +112,20 @@ func (k kept) tamper(key string, f func(name string, l []string) []string) {
 	k.t.Fatal("no log of " + key)
 }
 
+// spoil puts something else under the names that end so, as another program would.
+func (k kept) spoil(end string) {
+	k.t.Helper()
+	for _, name := range k.mini.Keys() {
+		if !strings.HasSuffix(name, end) {
+			continue
+		}
+		k.mini.Del(name)
+		if err := k.mini.Set(name, "x"); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
 // audits runs a command and fails if a secret is printed.
 func audits(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
@@ -410,28 +424,71 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, onRedis(t).env, "verify -anchors "+file, command.OK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
 }
 
-// What cannot be read at all is neither broken nor well: nothing is said to hold, and nothing is anchored.
-func TestAuditOfWhatCannotBeRead(t *testing.T) {
-	k, file := onRedis(t), filepath.Join(t.TempDir(), "anchors")
-	k.asks("one", "write_file", chat.Deny)
-	k.asks("two", "write_file", chat.Deny)
-	k.tamper("two", func(name string, _ []string) []string {
-		if err := k.mini.Set(name, "x"); err != nil { // as another program would
-			t.Fatal(err)
+// What another program put under one of a chat's names is told of that chat, and hides nothing of the others.
+func TestAuditOfWhatIsNoLog(t *testing.T) {
+	for _, which := range []string{":head:", ":log:", ":snap:"} {
+		k := onRedis(t)
+		for _, name := range []string{"one", "two", "zoe"} {
+			k.asks(name, "write_file", chat.Deny)
 		}
-		return nil
-	})
-	for _, args := range []string{"verify", "anchor", "anchor -out " + file, "export -kind none", "export -chat web::two", "tail -kind none"} {
-		want(t, k.env, args, command.Fail, "", "WRONGTYPE")
+		k.tamper("zoe", func(_ string, l []string) []string { return l[:4] })
+		k.tamper("two", func(log string, l []string) []string {
+			is := strings.Replace(log, ":log:", which, 1)
+			k.mini.Del(is)
+			if _, err := k.mini.ZAdd(is, 1, "x"); err != nil {
+				t.Fatal(err)
+			}
+			if is == log {
+				return nil
+			}
+			return l
+		})
+		two, zoe := "broken: chat web::two: the stored log does not agree with itself: ", "broken: chat web::zoe: entry 5"
+		out := want(t, k.env, "verify", command.Fail, two, "")
+		if !strings.Contains(out, "WRONGTYPE") || !strings.Contains(out, zoe) || !strings.Contains(out, "broken: 2 logs; 3 chats looked at") {
+			t.Errorf("%s: verify: %s", which, out)
+		}
+		out = want(t, k.env, "anchor", command.Fail, `{"chat":"web::one","seq":5,`, two)
+		if strings.Contains(out, "web::two") {
+			t.Errorf("%s: anchor: %s", which, out)
+		}
+		if which == ":snap:" { // records are made of the log alone
+			two = zoe
+		}
+		for _, verb := range []string{"tail", "export"} {
+			out = want(t, k.env, verb, command.Fail, "web::zoe", two)
+			if !strings.Contains(out, "web::one") {
+				t.Errorf("%s: %s: %s", which, verb, out)
+			}
+		}
+		want(t, k.env, "export -chat web::one", command.OK, "web::one", "")
 	}
-	if _, err := os.Stat(file); err == nil {
-		t.Error("there are anchors")
-	}
+}
+
+// Where the store does not answer, nothing is said to hold, and nothing is anchored.
+func TestAuditOfWhatCannotBeRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "anchors")
 	missing := fmt.Sprintf(`{"chat":"web::zoe","seq":5,"roll":"r","last":%q,"at":%[1]q}`, time.Now().Format(time.RFC3339))
 	if err := os.WriteFile(file, []byte(missing), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, k.env, "verify -anchors "+file, command.Fail, "", "WRONGTYPE")
+
+	k := onRedis(t)
+	k.asks("one", "write_file", chat.Deny)
+	k.mini.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		refused := cmd == "EXEC"
+		if refused {
+			c.WriteError("NOPERM at all")
+		}
+		return refused
+	})
+	none := filepath.Join(t.TempDir(), "none")
+	for _, args := range []string{"verify", "anchor", "anchor -out " + none, "export", "export -chat web::one", "tail"} {
+		want(t, k.env, args, command.Fail, "", "NOPERM")
+	}
+	if _, err := os.Stat(none); err == nil {
+		t.Error("there are anchors")
+	}
 
 	// What was deleted on record stands in the settings' log: without it a chat that is gone says nothing.
 	k = onRedis(t)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -312,6 +313,10 @@ func TestPersonOfABrokenLog(t *testing.T) {
 	is.does(t, command.Fail, "person export web::nina", "broken: chat web::one", "Nina's words")
 	is.does(t, command.Fail, "person delete web::nina -yes", "not all is deleted; run it again: chat web::one: ")
 	is.does(t, command.Fail, "person export web::nina", `"web::one"`)
+	k.spoil("web::one")
+	is.does(t, command.Fail, "person export web::nina", "broken: chat web::one", "slack:T1:C1/1")
+	is.does(t, command.Fail, "person delete web::nina -yes", "broken: chat web::one", "nothing that can be deleted")
+	is.does(t, command.Fail, "hold web::nina", "WRONGTYPE")
 	k.tamper("settings", func(_ string, l []string) []string { return append(l[:1:1], "2 1 x -\n"+`{"v":9,"k":"new","e":{}}`) })
 	for _, line := range []string{"person delete web::nina", "person export web::nina", "hold -list", "hold web::one"} {
 		if out := is.does(t, command.Fail, line, "version"); strings.Contains(out, "goes:") || strings.Contains(out, "held") {
@@ -324,20 +329,24 @@ func TestPersonOfABrokenLog(t *testing.T) {
 
 // Where something cannot be read, an export is not whole and ends as a failure; nothing is deleted or held, and nothing is said to be.
 func TestPersonOfWhatCannotBeRead(t *testing.T) {
-	for _, what := range []string{"::one", "sessions"} {
+	for what, spoil := range map[string]func(kept){
+		"WRONGTYPE": func(k kept) { k.spoil("sessions") },
+		"NOPERM": func(k kept) {
+			k.mini.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+				refused := cmd == "LRANGE" && strings.HasSuffix(args[0], "::one")
+				if refused {
+					c.WriteError("NOPERM not for you")
+				}
+				return refused
+			})
+		},
+	} {
 		k := onRedis(t)
 		k.people()
-		for _, name := range k.mini.Keys() {
-			if strings.HasSuffix(name, what) {
-				k.mini.Del(name)
-				if err := k.mini.Set(name, "x"); err != nil { // as another program would
-					t.Fatal(err)
-				}
-			}
-		}
+		spoil(k)
 		is, file := keeper{env: k.env}, filepath.Join(t.TempDir(), "nina.json")
 		for _, line := range []string{"person export web::nina -o " + file, "person delete web::nina", "person delete web::nina -yes"} {
-			if out := is.does(t, command.Fail, line, "WRONGTYPE"); out != "" {
+			if out := is.does(t, command.Fail, line, what); out != "" {
 				t.Errorf("%s, %s: %s", what, line, out)
 			}
 		}
@@ -352,8 +361,8 @@ func TestPersonOfWhatCannotBeRead(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		if what == "::one" {
-			is.does(t, command.Fail, "hold web::nina", "WRONGTYPE")
+		if what == "NOPERM" {
+			is.does(t, command.Fail, "hold web::nina", what)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (r *run) remove(ctx context.Context) error {
 	if err := r.erase(ctx, p); err != nil {
 		return fmt.Errorf("not all is deleted; run it again: %w", err)
 	}
+	if r.broken > 0 {
+		return fmt.Errorf("not all may be deleted: what is kept of %s in what is named above cannot be read", r.who)
+	}
 	fmt.Fprintln(r.Stdout, "Deleted.")
 	return nil
 }
