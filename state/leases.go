@@ -17,8 +17,8 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// ClaimDue claims up to n chats that are due and free, the longest due first over all buckets. Two round trips
-// when nothing is due, one more for what is. An error may come with leases that were claimed before it.
+// ClaimDue claims up to n chats that are due and free, the longest due first over all buckets. Two round trips, and one more for what is due:
+// whether anything is, [Store.NextDue] says in one. An error may come with leases that were claimed before it.
 func (s *Store) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Lease, error) {
 	if owner == "" || n <= 0 {
 		return nil, errors.New("claim: needs an owner and a number of chats")
@@ -84,20 +84,29 @@ func (s *Store) dueNow(ctx context.Context, n int) ([]string, error) {
 	return names, nil
 }
 
-// NextDue is how long until the next chat falls due: two round trips, whose cost does not grow with the chats that sleep.
+// NextDue is how long until the next chat falls due: one round trip, whose cost does not grow with the chats that sleep.
 func (s *Store) NextDue(ctx context.Context) (time.Duration, error) {
-	now, err := s.redisTime(ctx)
-	if err != nil {
+	var clock *redis.TimeCmd
+	cmds, err := each(ctx, s, buckets, func(p redis.Pipeliner, b int) *redis.ZSliceCmd {
+		if b == 0 {
+			clock = p.Time(ctx)
+		}
+		return p.ZRangeWithScores(ctx, dueKey(b), 0, 0)
+	})
+	if err = cmp.Or(err, clock.Err()); err != nil {
 		return 0, err
 	}
-	cmds, err := each(ctx, s, buckets, func(p redis.Pipeliner, b int) *redis.ZSliceCmd { return p.ZRangeWithScores(ctx, dueKey(b), 0, 0) })
+	now := clock.Val().UnixMilli()
+	if s.disk != nil {
+		now = s.disk.Tick().UnixMilli()
+	}
 	next := agent.Never
 	for _, c := range cmds {
 		for _, z := range c.Val() {
 			next = min(next, time.Duration(int64(z.Score)-now)*time.Millisecond)
 		}
 	}
-	return max(next, 0), err
+	return max(next, 0), nil
 }
 
 func (s *Store) redisTime(ctx context.Context) (int64, error) {

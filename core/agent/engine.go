@@ -200,34 +200,38 @@ const (
 func (e *Engine) sweep(ctx context.Context, again bool) (failed bool) {
 	within, cancel := context.WithTimeout(ctx, e.Lease)
 	defer cancel()
-	more, err := e.takeOver(within)
-	var next time.Duration
-	if err == nil && !more {
-		next, err = e.Leases.NextDue(within)
-		next = max(next, leastLook)
+	next, err := e.Leases.NextDue(within)
+	if err == nil && next == 0 {
+		next, err = e.takeOver(within)
 	}
 	if err != nil {
 		if next = lookAgain; ctx.Err() == nil && !again {
 			e.Logger.Warn("sweep for due chats failed; trying again", "err", err)
 		}
 	}
-	e.lookIn(next, false)
+	e.lookIn(max(next, leastLook), false)
 	return err != nil
 }
 
-// takeOver drives what is due, up to a batch of it; more: there may be another one.
-func (e *Engine) takeOver(ctx context.Context) (more bool, err error) {
-	e.mu.Lock()
-	driving := len(e.drivers)
-	e.mu.Unlock()
-	if driving >= maxDriving {
-		return false, nil
+// takeOver drives what is due, up to a batch of it, as long as this replica may drive more. It returns when the next chat falls due.
+func (e *Engine) takeOver(ctx context.Context) (next time.Duration, err error) {
+	for more := true; more; {
+		e.mu.Lock()
+		driving := len(e.drivers)
+		e.mu.Unlock()
+		if driving >= maxDriving {
+			return 0, nil
+		}
+		leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
+		for _, l := range leases {
+			e.drive(l, Head{}, 0)
+		}
+		if err != nil {
+			return 0, err
+		}
+		more = len(leases) == claimBatch
 	}
-	leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
-	for _, l := range leases {
-		e.drive(l, Head{}, 0)
-	}
-	return len(leases) == claimBatch, err
+	return e.Leases.NextDue(ctx)
 }
 
 // lookIn has Run look for due chats after that time, by our own clock, unless it looks sooner; anew, whenever it meant to look before.

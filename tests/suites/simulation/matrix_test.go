@@ -29,6 +29,7 @@ var kinds = map[string]string{
 	"several calls":   "do 0: write send drop: approve_all",
 	"one of several":  "do 0: write send: allow_once deny",
 	"for the chat":    "do 0: write | write: allow_chat",
+	"used later":      "do 0: write: allow_chat\ndo 1: write",
 	"a grant ended":   "do 0: write: allow_chat revoke",
 	"for all":         "do 0: write | send: allow_session",
 	"an undo":         "do 0: write send: allow_once undo deny_all",
