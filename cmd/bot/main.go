@@ -46,8 +46,16 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	os.Exit(process{args: os.Args[1:], run: run, hardened: hardened, Process: command.Process{
 		Env: os.LookupEnv, Variables: variables(), Stdin: os.Stdin, Terminal: isTerminal(os.Stdin), Stdout: os.Stdout, Stderr: os.Stderr,
-		Signals: signals, Hear: func() { signal.Notify(signals, os.Interrupt, syscall.SIGTERM) }, Exit: os.Exit,
+		Signals: signals, Hear: func() { hear(signals) }, Exit: os.Exit,
 	}}.main())
+}
+
+// hear has signals come that ask the process to end; that its terminal was closed is one, but under nohup.
+func hear(signals chan<- os.Signal) {
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 }
 
 // isTerminal reports whether a person types into f. What is piped in is no person: nothing in it answers an ask.

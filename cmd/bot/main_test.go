@@ -217,6 +217,23 @@ func TestSignalStopsSoftly(t *testing.T) {
 	}
 }
 
+// Of a terminal that was closed the kernel tells, and then the shell: that asks for nothing more.
+func TestAHangupIsToldTwice(t *testing.T) {
+	signals := make(chan os.Signal)
+	p := process{Process: command.Process{Signals: signals, Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome,
+		Exit: func(int) { t.Error("exit was called") }},
+		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
+			for range 3 { // the last one is taken once the second has been heard
+				signals <- syscall.SIGHUP
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+	if code := p.main(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // The second signal ends the process at once, although run goes on.
 func TestSecondSignalExits(t *testing.T) {
 	signals, exited := make(chan os.Signal, 2), make(chan int, 1)

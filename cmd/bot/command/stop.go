@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -30,6 +31,9 @@ func (p Process) UntilSignal(drain time.Duration, log *slog.Logger) (ctx context
 			case <-done:
 				return
 			case s := <-p.Signals:
+				if n > 1 && s == syscall.SIGHUP { // a shell hands on what the kernel said already
+					continue
+				}
 				if n > 1 {
 					log.Warn("stopping at once", "signal", s.String())
 					p.Exit(Fail)

@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -98,6 +101,34 @@ func TestSIGTERM(t *testing.T) {
 	running.idle()
 	if w, s := ledger.Count("write", "did"), ledger.Count("slow", "began"); w != 1 || s != 1 {
 		t.Errorf("write ran %d times, slow %d times", w, s)
+	}
+}
+
+// Who closes the terminal has what runs finished; nohup goes on without it.
+func TestAClosedTerminal(t *testing.T) {
+	t.Parallel()
+	box, ledger := toolbox(t)
+	kept := filepath.Join(t.TempDir(), "nohup")
+	if err := os.WriteFile(kept, []byte("#!/bin/sh\ntrap '' HUP\nexec "+program("bot")+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"", kept} {
+		b := start(t, settings{yaml: box, env: startLLM(t).env(), program: program})
+		room := b.session("Ana").room()
+		if err := b.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if program == "" {
+			if code := b.wait(); code != 0 || !strings.Contains(b.out.String(), "stopped") {
+				t.Errorf("exit code %d", code)
+			}
+			continue
+		}
+		room.mustClick(room.ask(`call box__write {"path":"a"}`).RequestID, "allow_once")
+		room.idle()
+		if code := b.terminate(); code != 0 || ledger.Count("write", "did") != 1 {
+			t.Errorf("under nohup: exit code %d, write ran %d times", code, ledger.Count("write", "did"))
+		}
 	}
 }
 
