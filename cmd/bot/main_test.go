@@ -219,12 +219,16 @@ func TestSignalStopsSoftly(t *testing.T) {
 
 // Of a terminal that was closed the kernel tells, and then the shell: that asks for nothing more.
 func TestAHangupIsToldTwice(t *testing.T) {
-	signals := make(chan os.Signal)
+	signals, exited := make(chan os.Signal), make(chan struct{})
 	p := process{Process: command.Process{Signals: signals, Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome,
-		Exit: func(int) { t.Error("exit was called") }},
+		Exit: func(int) { close(exited) }},
 		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
 			for range 3 { // the last one is taken once the second has been heard
-				signals <- syscall.SIGHUP
+				select {
+				case signals <- syscall.SIGHUP:
+				case <-exited:
+					t.Error("it ended at once")
+				}
 			}
 			<-ctx.Done()
 			return ctx.Err()
