@@ -133,6 +133,9 @@ func ResultEdited(name, args string) string {
 // EarlierUnread stands among what people said before a message, for the model.
 const EarlierUnread = "[what people said here before could not be read]"
 
+// Unheard tells people of the same.
+const Unheard = "What was said here before could not be read: the answer does without it."
+
 // NoteLeftOut tells the model that its context does not hold everything; LeftOut tells people.
 func NoteLeftOut(n int) string {
 	return Count(n, "earlier message") + " from the beginning of this chat are left out here."

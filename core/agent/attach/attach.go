@@ -57,7 +57,8 @@ func (a Files) Gather(ctx context.Context, t *turn.Turn) (came []turn.Event) {
 		ctx, cancel := context.WithTimeout(ctx, earlierWithin)
 		defer cancel()
 		for _, m := range before {
-			earlier.Quotes = append(earlier.Quotes, a.earlier(ctx, m))
+			quotes, read := a.earlier(ctx, m)
+			earlier.Quotes, earlier.Unread = append(earlier.Quotes, quotes), earlier.Unread || !read
 		}
 	})
 	if len(files) > 0 {
@@ -70,21 +71,21 @@ func (a Files) Gather(ctx context.Context, t *turn.Turn) (came []turn.Event) {
 }
 
 // earlier reads what people said before a message, but for what it shows itself. Where that cannot be read the model is told so.
-func (a Files) earlier(ctx context.Context, m turn.Said) (quotes []chat.Quote) {
+func (a Files) earlier(ctx context.Context, m turn.Said) (quotes []chat.Quote, read bool) {
 	unread := []chat.Quote{{Name: text.Product, Text: text.EarlierUnread}}
 	defer a.Survive("reading what was said before", func() { quotes = unread })
 	from, can := a.Platform.(Historian)
 	if !can {
-		return nil
+		return nil, true
 	}
 	quotes, err := try(ctx, earlierWithin, func(ctx context.Context) ([]chat.Quote, error) {
 		return from.Earlier(ctx, a.Chat, m.Message, *m.Earlier)
 	})
 	if err != nil {
 		a.Logger.Warn("a message is answered without what was said before it", "chat", a.Chat, "message", m.Message, "err", err)
-		return unread
+		return unread, false
 	}
-	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return slices.Contains(m.Context, q) })
+	return slices.DeleteFunc(quotes, func(q chat.Quote) bool { return slices.Contains(m.Context, q) }), true
 }
 
 // Read reads files of one turn, in their order, until ctx ends.

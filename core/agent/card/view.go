@@ -313,6 +313,9 @@ func (v viewer) notes() []render.Block {
 	if left > 0 {
 		say(text.LeftOut(left))
 	}
+	if t.Unheard {
+		say(text.Unheard)
+	}
 	if t.Ignored > 0 {
 		say(text.EditIgnored(t.Ignored))
 	}

@@ -321,7 +321,7 @@ func TestTheWarningStandsOnce(t *testing.T) {
 
 func TestNotesOfATurn(t *testing.T) {
 	x := script.New(t).Put(script.Says("m1", "hi", script.Ana), Shown{Turn: "t1", Message: "s"}, Replied{Turn: "t1", Left: 3, Faults: []string{"wiki does not answer."}, Calls: []Proposal{script.Proposes("c1", "w", `{}`)}})
-	x.Shows(text.LeftOut(3), "wiki does not answer.").Hides("not taken over", "wait")
+	x.Shows(text.LeftOut(3), "wiki does not answer.").Hides("not taken over", "wait", text.Unheard)
 	x.Put(Edited{Delivery: "e1", Message: "m1", By: script.Ana}).Shows(text.EditIgnored(1))
 	x.Put(script.Says("m2", "2", script.Ben)).Shows(text.MoreWaiting(1)).Put(script.Says("m3", "3", script.Ben)).Shows(text.MoreWaiting(2))
 	x.Hides(text.AlwaysAsks, text.NeverAsks)

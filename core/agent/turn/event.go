@@ -336,6 +336,7 @@ type (
 	EarlierRead struct {
 		Turn   TurnID         `json:"turn"`
 		Quotes [][]chat.Quote `json:"quotes"`
+		Unread bool           `json:"unread,omitempty"` // some of it could not be read
 	}
 	// Ended: the turn is over.
 	Ended struct {

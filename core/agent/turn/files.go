@@ -80,7 +80,7 @@ func (ev EarlierRead) apply(s Session, _ Entry) Session {
 		return s
 	}
 	return s.edit(func(t *Turn) {
-		t.Said = slices.Clone(t.Said)
+		t.Said, t.Unheard = slices.Clone(t.Said), t.Unheard || ev.Unread
 		quotes := ev.Quotes
 		for i := range t.Said {
 			if m := &t.Said[i]; m.Earlier != nil {

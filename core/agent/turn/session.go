@@ -198,6 +198,7 @@ type Turn struct {
 	Notes      []Note          `json:"notes,omitempty"`     // told to the model with this turn
 	Cancelled  int             `json:"cancelled,omitempty"` // waiting messages that Stop took along
 	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
+	Unheard    bool            `json:"unheard,omitempty"`   // some of what was said before could not be read: see [EarlierRead]
 	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
 	Beside     []Beside        `json:"beside,omitempty"`    // short messages beside the turn's one
 	Gone       chat.MessageRef `json:"gone,omitempty"`      // was deleted before the turn's message was known: it may be that one

@@ -67,7 +67,7 @@ func TestWhatWasSaidBeforeCannotBeRead(t *testing.T) {
 	})
 	w.Model.When("what", Says("I cannot see it."))
 	w.Deliver(w.Replicas[0], leaning(w, "what do you think?", ""))
-	has(w, "the message", w.Over(0), "I cannot see it.")
+	has(w, "the message", w.Over(0), "I cannot see it.", text.Unheard)
 	equal(w, "the model reads", strings.Join(contexts(w), "|"), "nod: "+text.EarlierUnread)
 	equal(w, "asked", asked.Load(), 1)
 }
