@@ -314,3 +314,22 @@ func TestMisspeltVariablesAreSaid(t *testing.T) {
 		t.Errorf("the log at start does not say it:\n%s", errs.String())
 	}
 }
+
+// Who has requests marked with a trace, and names no collector, hears that there is none.
+func TestMarksWithoutACollector(t *testing.T) {
+	for on, want := range map[string]bool{"true": true, "false": false} {
+		c, err := config.Parse("nod.yaml", []byte("data_dir: "+t.TempDir()+"\ntraces: {propagate: "+on+"}\n"), onlyHome)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		b, err := wire(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.close()
+		if said := strings.Contains(log.String(), "traces.propagate tells nobody"); said != want {
+			t.Errorf("propagate %s: %s", on, &log)
+		}
+	}
+}

@@ -119,9 +119,13 @@ func (b *bot) open(ctx context.Context) (err error) {
 		return err
 	}
 	var mark parts.Mark
-	if b.traces, err = traces.New(versionLine(), log); err != nil {
+	switch b.traces, err = traces.New(versionLine(), log); {
+	case err != nil:
 		log.Warn("there will be no traces", "err", err)
-	} else if b.traces != nil && c.Traces.Propagate {
+	case !c.Traces.Propagate:
+	case b.traces == nil:
+		log.Warn("traces.propagate tells nobody of a trace: there is none while no collector is named (OTEL_EXPORTER_OTLP_ENDPOINT)")
+	default:
 		mark = traces.Mark
 	}
 	if b.servers, err = parts.OpenServers(c, versionLine(), mark, log); err != nil {
