@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 
@@ -78,11 +79,19 @@ func fill(t *testing.T, e *agent.Engine) {
 		return permission.Setting{Server: server, Tool: tool, Field: field, Value: value}
 	}
 	ana := chat.User{Platform: "web", Key: "ana"}
+	allowed := func(id string, scope permission.Scope, in chat.Channel) permission.Change { // of one tool, each beside the others
+		r := permission.Remembered{ID: id, By: ana, Name: "Ana \u202e", Tool: tool, Choice: permission.StandAllow, Scope: scope, Channel: in, Until: time.Date(2999, 1, 2, 3, 4, 5, 0, time.UTC)}
+		if scope != permission.ScopeTool {
+			r.Tools = []permission.Tool{tool}
+		}
+		return r
+	}
 	_, err := e.Change(t.Context(), chat.Envelope{User: ana, Name: "Ana"}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
 		return []permission.Change{
 			set("", "", "timeout", "30m"), set("workbench", "", "ask", "never"), set("workbench", "delete_file", "approval", "RequireAuth"),
 			set("workbench", "write_file", "message", "Write <{{.args.path}}>: yes & \u202eno?"),
 			permission.Remembered{ID: "r1", By: ana, Name: "Ana", Tool: permission.Tool{Server: "workbench", Name: "datetime"}, Choice: permission.StandDeny},
+			allowed("r2", permission.ScopeTool, ""), allowed("r3", permission.ScopeTool, "web::C1"), allowed("r4", permission.ScopeTool, "web::C2"), allowed("r5", permission.ScopeReads, ""), allowed("r6", permission.ScopeServer, ""),
 			permission.Seen{Tool: tool, Definition: permission.Definition{Description: "Writes."}, Stranger: true}, permission.Accept(tool),
 			permission.Analysis{Tool: tool, Access: permission.Write, Risk: permission.Dangerous, Level: true, Reason: "it writes"},
 		}, nil

@@ -126,7 +126,11 @@ func parseExchange(name string, data []byte) (x permission.Exchange, err error) 
 		return permission.Exchange{Settings: []permission.Setting{s}}, fmt.Sprintf("%q %q %q", s.Server, s.Tool, s.Field)
 	})
 	checkEntries(f, "remembered", x.Remembered, func(r permission.RememberedEntry) (permission.Exchange, string) {
-		return permission.Exchange{Remembered: []permission.RememberedEntry{r}}, fmt.Sprintf("%q %q %q", r.By, r.Server, r.Tool)
+		x := permission.Exchange{Remembered: []permission.RememberedEntry{r}}
+		if r.Scope != "" {
+			r.Tool = "" // it is for tools of the server
+		}
+		return x, fmt.Sprintf("%q %q %q %q %q", r.By, r.Channel, r.Scope, r.Server, r.Tool)
 	})
 	checkEntries(f, "tools", x.Tools, func(t permission.ToolEntry) (permission.Exchange, string) {
 		return permission.Exchange{Tools: []permission.ToolEntry{t}}, fmt.Sprintf("%q %q", t.Server, t.Tool)

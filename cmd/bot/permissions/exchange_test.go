@@ -12,6 +12,7 @@ var digestA = strings.Repeat("a", 64)
 
 // Every mistake is told with its line and its field, all at once.
 func TestImportMistakes(t *testing.T) {
+	const mine = "\n- {id: a, by: \"web::a\", server: s, "
 	for text, says := range map[string]string{
 		"":                              "is empty",
 		"version: 1\n---\nversion: 1\n": "a second document",
@@ -34,6 +35,8 @@ func TestImportMistakes(t *testing.T) {
 		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow, pins: x}":                ":3: remembered[1].pins: want a list",
 		"version: 1\nremembered:\n- {id: a, pins: [\n{path: a},\n{pat: b}]}":                                            ":5: remembered[1].pins[2].pat: there is no such field",
 		"version: 1\nremembered:\n- {id: a, pins: [x]}":                                                                 ":3: remembered[1].pins[1]: want a mapping",
+		"version: 1\nremembered:" + mine + "tool: t, choice: deny}" + mine + "tool: t, choice: ask}":                    ":4: remembered[2]: is about the same as line 3",
+		"version: 1\nremembered:" + mine + "tool: t, scope: reads}" + mine + "tool: u, scope: reads}":                   ":4: remembered[2]: is about the same as line 3",
 		"version: 1\ntools:\n- {server: s, tool: t, counts: abc}":                                                       ":3: tools[1]: counts: ",
 		"version: 1\ntools:\n- {server: s, tool: t, counts: " + digestA + ", accepted: maybe}":                          ":3: tools[1].accepted: want true or false",
 		"version: 1\nadvice:\n- {server: s, tool: t, definition: " + digestA + ", access: read, risk: huge}":            ":3: advice[1]: ",
