@@ -80,7 +80,7 @@ func fill(t *testing.T, e *agent.Engine) {
 	}
 	ana := chat.User{Platform: "web", Key: "ana"}
 	allowed := func(id string, scope permission.Scope, in chat.Channel) permission.Change { // of one tool, each beside the others
-		r := permission.Remembered{ID: id, By: ana, Name: "Ana \u202e", Tool: tool, Choice: permission.StandAllow, Scope: scope, Channel: in, Until: time.Date(2999, 1, 2, 3, 4, 5, 0, time.UTC)}
+		r := permission.Remembered{ID: id, By: ana, Name: "Ana \u202e\U000E0067\\ud83d\\udc19", Tool: tool, Choice: permission.StandAllow, Scope: scope, Channel: in, Until: time.Date(2999, 1, 2, 3, 4, 5, 0, time.UTC)}
 		if scope != permission.ScopeTool {
 			r.Tools = []permission.Tool{tool}
 		}

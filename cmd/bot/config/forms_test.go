@@ -39,6 +39,19 @@ func TestServersAsOthersWriteThem(t *testing.T) {
 	}
 }
 
+// JSON may write a character as two escapes, which YAML does not know: Python does so with all that is outside ASCII, if it is asked for nothing else.
+func TestEscapesOfJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"mcpServers": {"a": {"command": "run", "description": "\ud83d\uDC19 \u00e9"}}}`:     "\U0001F419 é",
+		`{"mcpServers": {"a": {"command": "run", "description": "\\ud83d\\udc19"}}}`:          `\ud83d\udc19`,
+		`mcpServers: {a: {command: run, description: '\ud83d\udc19'}} # no JSON, nor escaped`: `\ud83d\udc19`,
+	} {
+		if got := mustParse(t, text, env()).MCP.Servers["a"].Description; got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	c := mustParse(t, "mcp: {servers: {a: {command: [x], paths: [~/data, {path: /srv/ro, read_only: true}]}}}", env())
 	if d := cmp.Diff([]Path{{Path: "/home/ana/data"}, {Path: "/srv/ro", ReadOnly: true}}, c.MCP.Servers["a"].Paths); d != "" {

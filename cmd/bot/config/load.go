@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+	"github.com/tidwall/gjson"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -97,8 +99,14 @@ func (r *File) document(data []byte, v reflect.Value) bool {
 	return root != nil || wrong != nil
 }
 
+// twoEscapes are one character of JSON, and none of YAML.
+var twoEscapes = regexp.MustCompile(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+
 // compose parses the file's one document.
 func compose(name string, data []byte) (*yaml.Node, *Problem) {
+	if json.Valid(data) {
+		data = twoEscapes.ReplaceAllFunc(data, func(b []byte) []byte { return []byte(gjson.Parse(`"` + string(b) + `"`).Str) })
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	err := dec.Decode(&doc)
