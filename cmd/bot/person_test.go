@@ -95,7 +95,7 @@ func TestPersonExport(t *testing.T) {
 			keeper := at()
 			k := kept{t: t, store: keeper.opened(t), env: keeper.env}
 			k.people()
-			k.env["NOD_CONFIG"] = write(t, "admins: [web::nina, web::ninabel, web::named]\n")
+			k.env["NOD_CONFIG"] = write(t, "admins: [web::nina, web::ninabel, web::named]\nweb: {session_keys: [{name: keyed, key: abcdefghijklmnop}, {name: nina, key: abcdefghijklmnoq}]}\n")
 			code, out, errs := try(t, []string{"person", "export", "web::nina"}, k.env, nil)
 			var x exported
 			if err := json.Unmarshal([]byte(out), &x); err != nil || code != command.OK {
@@ -125,7 +125,7 @@ func TestPersonExport(t *testing.T) {
 				t.Errorf("%v %s", err, out)
 			}
 
-			for key, what := range map[string]string{"other": "goes:  of the page", "told": "goes:  of the page", "listed": "goes:  of the page", "named": "stays: configuration", "set": "stays: setting"} {
+			for key, what := range map[string]string{"other": "goes:  of the page", "told": "goes:  of the page", "listed": "goes:  of the page", "named": "stays: configuration", "keyed": "stays: configuration web.session_keys", "set": "stays: setting"} {
 				if out := keeper.does(t, command.OK, "person export web::"+key); !json.Valid([]byte(out)) { // of whom there is one thing, and no chat
 					t.Errorf("%s: %s", key, out)
 				}

@@ -234,6 +234,11 @@ func (r *run) configured() (lines []string, err error) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
+	for _, k := range r.config.Web.SessionKeys {
+		if r.who == (chat.User{Platform: "web", Key: k.Name}) {
+			lines = append(lines, "web.session_keys: name: "+k.Name)
+		}
+	}
 	return lines, err
 }
 
