@@ -101,7 +101,7 @@ func TestPersonExport(t *testing.T) {
 			if err := json.Unmarshal([]byte(out), &x); err != nil || code != command.OK {
 				t.Fatalf("code %d, %v\n%s%s", code, err, out, errs)
 			}
-			for _, is := range []string{"Nina's words", "Nina was quoted", "salary.txt", "Nina's title", `"hr"`, "Nina R.", "r1", `"outcome": "approved"`, "web::nina", "backups"} {
+			for _, is := range []string{"Nina's words", "Nina was quoted", "salary.txt", "Nina's title", `"hr"`, "Nina R.", "r1", `"outcome": "approved"`, "web::nina", "limits.person", "backups"} {
 				if !strings.Contains(out, is) {
 					t.Errorf("without %q", is)
 				}

@@ -264,7 +264,7 @@ func (r *run) naming(s permission.Settings) (lines []string) {
 // elsewhere is what an export does not look at.
 var elsewhere = []string{
 	"what tools answered in calls made for this person, and what others and the model wrote about them",
-	"the bytes of files and pictures beside the chats",
+	"the bytes of files and pictures beside the chats, and the counts of limits.person, which fade within a day",
 	"what Slack, Discord, the model's provider and the tool servers keep themselves",
 	"backups, exports and anchors that were made before, nod's own log on standard error, and other people's sessions under the same name",
 }
