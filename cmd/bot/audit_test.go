@@ -316,6 +316,17 @@ func TestAuditFollow(t *testing.T) {
 	k.asks("then", "write_file", chat.Deny)
 	next("request asked", "web::then #3")
 	next("decision denied", "web::then #4")
+	// What was deleted may begin anew: a direct message whose person writes again.
+	if err := k.store.Erase(t.Context(), chat.ID{Platform: "web", Key: "then"}, 5); err != nil {
+		t.Fatal(err)
+	}
+	k.asks("between", "write_file", chat.Deny)
+	next("request asked", "web::between #3")
+	next("decision denied", "web::between #4")
+	k.mini.FastForward(25 * time.Hour) // operations are forgotten
+	k.asks("then", "write_file", chat.Deny)
+	next("request asked", "web::then #3")
+	next("decision denied", "web::then #4")
 	signals <- syscall.SIGTERM
 	if lines.Scan() {
 		t.Errorf("also: %s", lines.Text())

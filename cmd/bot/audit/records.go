@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -104,6 +105,11 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 	if a.n == 0 && !a.only.Since.IsZero() { // whoever goes on after a stop misses none
 		most = math.MaxInt
 	}
+	there := map[chat.ID]bool{}
+	for _, s := range stands {
+		there[s.Chat] = true
+	}
+	maps.DeleteFunc(seen, func(id chat.ID, _ uint64) bool { return !there[id] }) // what is gone may begin anew
 	for _, s := range stands {
 		was := seen[s.Chat]
 		seen[s.Chat] = s.Seq
