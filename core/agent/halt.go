@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -57,32 +58,30 @@ func (e *Engine) watchSettings(ctx context.Context) {
 func (e *Engine) stopAll(ctx context.Context, h permission.Halt) bool {
 	ctx, cancel := context.WithTimeout(ctx, e.Lease)
 	defer cancel()
-	chats := map[chat.ID]bool{}
-	e.mu.Lock()
-	for id := range e.drivers {
-		chats[id] = true
-	}
-	e.mu.Unlock()
 	all := true
+	stop := func(chats []chat.ID) {
+		for _, id := range chats {
+			_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, nil, func(s turn.Session) ([]turn.Event, error) {
+				if s.Turn == nil || s.Turn.Stopped != nil || s.Turn.At.After(h.At) { // what began since ends by itself, and says why
+					return nil, nil
+				}
+				return []turn.Event{turn.StopAsked{Turn: s.Turn.ID, By: h.By, Name: h.Name}}, nil
+			})
+			if err != nil && !errors.Is(err, ErrVersion) {
+				e.Logger.Warn("halted, but a turn could not be stopped; trying again", "chat", id, "err", err)
+				all = false
+			}
+		}
+	}
+	e.mu.Lock()
+	own := slices.Collect(maps.Keys(e.drivers))
+	e.mu.Unlock()
+	stop(own) // first: in them something may run
 	waiting, err := e.Index.Asking(ctx, nil)
 	if err != nil {
 		e.Logger.Warn("halted, but it is not known which chats wait; trying again", "err", err)
 		all = false
 	}
-	for _, id := range waiting {
-		chats[id] = true
-	}
-	for id := range chats {
-		_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, nil, func(s turn.Session) ([]turn.Event, error) {
-			if s.Turn == nil || s.Turn.Stopped != nil || s.Turn.At.After(h.At) { // what began since ends by itself, and says why
-				return nil, nil
-			}
-			return []turn.Event{turn.StopAsked{Turn: s.Turn.ID, By: h.By, Name: h.Name}}, nil
-		})
-		if err != nil && !errors.Is(err, ErrVersion) {
-			e.Logger.Warn("halted, but a turn could not be stopped; trying again", "chat", id, "err", err)
-			all = false
-		}
-	}
+	stop(waiting)
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ type roll struct {
 	lost           *atomic.Bool
 	also           []chat.ID // these wait, too
 	work           bool      // only what a driver says of a turn is kept
+	slow           <-chan struct{}
 }
 
 func (r roll) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
@@ -43,6 +45,9 @@ func (r roll) Append(ctx context.Context, w agent.Write) (agent.Written, error) 
 
 func (r roll) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
 	r.called.Add(1)
+	if r.slow != nil {
+		<-r.slow
+	}
 	ids, err := r.Gate.Asking(ctx, match)
 	if r.lost.Load() {
 		return nil, ErrLine
@@ -64,6 +69,7 @@ type halting struct {
 	called, opened atomic.Int32
 	lost           atomic.Bool
 	work           bool
+	slow           <-chan struct{} // it is not told who waits before
 }
 
 func newHalting(t *testing.T, also ...chat.ID) *halting {
@@ -72,7 +78,7 @@ func newHalting(t *testing.T, also ...chat.ID) *halting {
 
 func (x *halting) begin(t *testing.T, also ...chat.ID) *halting {
 	x.World = New(t, Options{Engine: func(c *agent.Config) {
-		r := roll{Gate: c.Log.(*Gate), called: &x.called, opened: &x.opened, lost: &x.lost, also: also, work: x.work}
+		r := roll{Gate: c.Log.(*Gate), called: &x.called, opened: &x.opened, lost: &x.lost, also: also, work: x.work, slow: x.slow}
 		c.Log, c.Index = r, r
 	}})
 	return x
@@ -185,6 +191,23 @@ func TestWhenAHaltIsTriedAgain(t *testing.T) {
 		x.lost.Store(false)
 		has(t, "the message", x.Over(0), "Stopped by Root")
 		equal(t, "ran", x.Tools.Ran(), "")
+	})
+	t.Run("what runs is stopped before it is known who waits", func(t *testing.T) {
+		told := make(chan struct{})
+		x := (&halting{slow: told}).begin(t)
+		tell := sync.OnceFunc(func() { close(told) })
+		t.Cleanup(tell)
+		x.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(Invocation) (turn.Result, error) {
+			<-told
+			return turn.Result{Text: "touched"}, nil
+		}})
+		x.Model.When("go", Calls(Call("touch", `{}`)))
+		x.Say(x.Replicas[0], Ana, "go")
+		x.Ran("touch")
+		x.halt()
+		x.Until("it is stopped", func() bool { return strings.Contains(kinds(x.World), "stopped") })
+		tell()
+		has(t, "the message", x.Over(0), "Stopped by Root")
 	})
 	t.Run("all are stopped", func(t *testing.T) {
 		x := newHalting(t, later)
