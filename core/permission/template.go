@@ -48,23 +48,30 @@ func Templates(own ...Template) []Template {
 			Name: "read-only", Title: "Read only",
 			Says: "What the tools of trusted servers read runs as each tool's own level says; every tool that is known now and may write needs an admin for each call. " +
 				"Which servers are trusted is not changed. Tools that come later ask, as everywhere.",
-			everything: []Setting{field("mode", "tool")},
+			everything: []Setting{field("mode", "tool"), field("posture", "mcp")},
 			servers:    func(s ServerSettings) []Setting { return when(s.Trusted, field("ask", "default")) },
 			tools: func(e Effective) []Setting {
-				return when(e.Access != Read || !e.Classified, field("approval", "RequireAuth"))
+				if e.Access == Read && e.Classified {
+					return when(e.Trusted, field("ask", "default"))
+				}
+				return []Setting{field("approval", "RequireAuth")}
 			},
 		},
 		{
 			Name: "team", Title: "Team",
 			Says: "Anybody of the team may answer, within 30 minutes. Whoever asks for a call of a dangerous tool that is known now may not allow it themselves. " +
-				"Whether tools ask is not changed.",
+				"What one server or tool has for approvers and time stays. Whether tools ask is not changed.",
 			everything: []Setting{field("approvers", "anyone"), field("timeout", "30m")},
 			tools:      func(e Effective) []Setting { return when(e.Risk == Dangerous, field("requester_may_approve", "false")) },
 		},
 		{
 			Name: "solo", Title: "Solo",
-			Says:       "Whoever asks decides alone, and a question waits until it is answered. Whether tools ask is not changed, and admins' tools stay with admins.",
-			everything: []Setting{field("approvers", "requester"), field("timeout", Park)},
+			Says:       "Whoever asks decides alone, and a question waits until it is answered. What one server or tool has for approvers and time stays. Whether tools ask is not changed, and admins' tools stay with admins.",
+			everything: []Setting{field("approvers", "requester"), field("min_approvals", "1"), field("requester_may_approve", "true"), field("timeout", Park)},
+			tools: func(e Effective) []Setting { // what has approvers of its own keeps them
+				alone := e.Approvers.Rule == ApproversRequester
+				return append(when(alone && e.Approvals > 1, field("min_approvals", "1")), when(alone && e.OthersOnly, field("requester_may_approve", "true"))...)
+			},
 		},
 	}, own...)
 }
@@ -94,6 +101,9 @@ func (t Template) Changes(p Policy, tools []Known) []Change {
 		}
 	}
 	add("", "", t.everything)
+	for _, s := range t.everything { // servers and tools are looked at as they are then
+		_ = s.on(&p)
+	}
 	for _, s := range t.Set {
 		add(s.Server, s.Tool, []Setting{s})
 	}

@@ -52,26 +52,55 @@ func ruledAfter(p Policy, k Known) Ruling {
 	}, time.Unix(9, 0))
 }
 
-// What each template promises holds for every tool that is known.
+// What each template promises holds for every tool that is known, also where another one was applied before, or the file has several people look.
 func TestTemplatesDoWhatTheySay(t *testing.T) {
-	for _, tmpl := range Templates() {
-		p := applied(t, tmpl, Settings{}, templatePolicy())
-		for _, k := range templateTools {
-			e, r := p.Get(k.Tool, k.Source, k.Hints, k.Metadata), ruledAfter(p, k)
-			var ok bool
-			switch tmpl.Name {
-			case "careful":
-				ok = r.Verdict == Ask && !r.ChatGrant && (e.Risk != Dangerous || e.Approvals == 2)
-			case "read-only":
-				reads := e.Access == Read && e.Classified
-				ok = reads && r.Verdict == Allow || !reads && r.Verdict == Ask && r.Level == LevelAdmin
-			case "team":
-				ok = e.Approvers.Rule == ApproversAnyone && e.Timeout == 30*time.Minute && e.OthersOnly == (e.Risk == Dangerous)
-			case "solo":
-				ok = e.Approvers.Rule == ApproversRequester && e.Timeout == 0 && !e.OthersOnly
+	several, two, no := templatePolicy(), People(2), false
+	several.Rights.MinApprovals, several.Rights.RequesterMayApprove = &two, &no
+	for _, base := range []Policy{templatePolicy(), several} {
+		for _, first := range append(Templates(), Template{Name: "none"}) {
+			s := Settings{}
+			for _, c := range first.Changes(base, templateTools) {
+				s, _ = s.Apply(c, exchangePeople[1], "B", time.Unix(1, 0))
 			}
-			if !ok {
-				t.Errorf("%s: %s/%s: %+v %+v", tmpl.Name, k.Tool.Server, k.Tool.Name, e, r.Verdict)
+			for _, tmpl := range Templates() {
+				p := applied(t, tmpl, s, base)
+				for _, k := range templateTools {
+					e, r, was := p.Get(k.Tool, k.Source, k.Hints, k.Metadata), ruledAfter(p, k), s.Over(base).Get(k.Tool, k.Source, k.Hints, k.Metadata)
+					var ok bool
+					switch tmpl.Name {
+					case "careful":
+						ok = r.Verdict == Ask && !r.ChatGrant && (e.Risk != Dangerous || e.Approvals == 2)
+					case "read-only":
+						reads := e.Access == Read && e.Classified
+						ok = reads && r.Verdict == Allow || !reads && r.Verdict == Ask && r.Level == LevelAdmin
+						ok = ok || was.Approval == RequireAuth && r.Level == LevelAdmin
+					case "team":
+						ok = e.Approvers.Rule == ApproversAnyone && e.Timeout == 30*time.Minute && (e.OthersOnly || e.Risk != Dangerous)
+					case "solo":
+						ok = e.Approvers.Rule == ApproversRequester && e.Timeout == 0 && !e.OthersOnly && e.Approvals == 1
+					}
+					if !ok {
+						t.Errorf("%s after %s: %s/%s: %+v %+v", tmpl.Name, first.Name, k.Tool.Server, k.Tool.Name, e, r.Verdict)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is somebody's own word about one tool stays where a template says nothing of it.
+func TestTemplatesLeaveAlone(t *testing.T) {
+	two, read := People(2), Read
+	p := templatePolicy()
+	p.Servers["b"] = ServerSettings{Tools: map[string]ToolSettings{
+		"look":            {Ask: AlwaysAsk, Access: &read},                                                                           // its server is not trusted
+		"system_shutdown": {Rights: Rights{Approvers: &Approvers{Rule: ApproversListed, Users: exchangePeople}, MinApprovals: &two}}, // two of a list
+	}}
+	for _, x := range Templates() {
+		for _, c := range x.Changes(p, templateTools) {
+			c := c.(Setting)
+			if x.Name == "read-only" && c.Tool == "look" && c.Server == "b" || x.Name == "solo" && c.Tool == "system_shutdown" {
+				t.Errorf("%s: %s", x.Name, c)
 			}
 		}
 	}
