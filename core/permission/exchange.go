@@ -111,14 +111,11 @@ func (s Settings) Exchange() Exchange {
 }
 
 // Changes are what reading the file into the settings as they are would change: it adds to them and replaces what is there otherwise,
-// and takes nothing away. It errs on the first entry that cannot be taken, and then nothing of the file is.
+// and takes nothing away; its version was looked at. It errs on the first entry that cannot be taken, and then nothing of the file is.
 //
 // A definition that the file calls accepted is never taken for what a server says now: where that is something else, the tool counts
 // as changed, and asks, until somebody looks at it. What people here accepted stays.
 func (x Exchange) Changes(now Settings) ([]Change, error) {
-	if x.Version != ExchangeVersion {
-		return nil, fmt.Errorf("version: %d is not known here; this program reads %d", x.Version, ExchangeVersion)
-	}
 	set, inSettings := entries("settings", x.Settings, func(s Setting) ([]Change, error) {
 		c, err := s.Canonical()
 		if err == nil && c.Value == "" {

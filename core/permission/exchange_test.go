@@ -217,8 +217,6 @@ func TestImportAcceptsNoOtherDefinition(t *testing.T) {
 func TestExchangeRefusesWhatIsNotOne(t *testing.T) {
 	good := string(definitionNo(1))
 	for what, x := range map[string]Exchange{
-		"version: 0":                                    {},
-		"version: 2":                                    {Version: 2},
 		"settings, entry 1: ask":                        {Settings: []Setting{{Server: "a", Field: "ask", Value: "sometimes"}}},
 		"settings, entry 2: a: there is no":             {Settings: []Setting{{Server: "a", Field: "ask", Value: "always"}, {Server: "a", Field: "colour", Value: "red"}}},
 		"settings, entry 1: ask has no value":           {Settings: []Setting{{Server: "a", Field: "ask"}}},
@@ -236,9 +234,6 @@ func TestExchangeRefusesWhatIsNotOne(t *testing.T) {
 		"advice, entry 1: access":                       {Advice: []AdviceEntry{{Server: "a", Tool: "t", Definition: Digest(good), Access: "none", Risk: "safe"}}},
 		"advice, entry 1: it needs":                     {Advice: []AdviceEntry{{Server: "a", Tool: "t", Access: "write", Risk: "safe"}}},
 	} {
-		if !strings.HasPrefix(what, "version") {
-			x.Version = 1
-		}
 		changes, err := x.Changes(Settings{})
 		if err == nil || !strings.HasPrefix(err.Error(), what) || changes != nil {
 			t.Errorf("%s: %v, %v", what, changes, err)

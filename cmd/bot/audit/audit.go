@@ -144,10 +144,7 @@ func (f *flags) run(p command.Process, do func(*auditor, context.Context) error,
 // counted, and the walk goes on.
 func (a *auditor) chats(ctx context.Context, take func(chat.ID) error) (n int, err error) {
 	if a.only.Chat != "" {
-		id, err := chat.ParseID(a.only.Chat)
-		if err != nil {
-			return 0, err
-		}
+		id, _ := chat.ParseID(a.only.Chat) // its flag took it
 		return 1, a.report(take(id))
 	}
 	err = a.store.EachChat(ctx, func(id chat.ID) error {

@@ -107,12 +107,8 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 	}
 	there := map[chat.ID]bool{}
 	for _, s := range stands {
-		there[s.Chat] = true
-	}
-	maps.DeleteFunc(seen, func(id chat.ID, _ uint64) bool { return !there[id] }) // what is gone may begin anew
-	for _, s := range stands {
 		was := seen[s.Chat]
-		seen[s.Chat] = s.Seq
+		seen[s.Chat], there[s.Chat] = s.Seq, true
 		switch {
 		case s.Seq == was, a.only.Chat != "" && a.only.Chat != s.Chat.String():
 			continue
@@ -142,6 +138,7 @@ func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat
 			return out, err
 		}
 	}
+	maps.DeleteFunc(seen, func(id chat.ID, _ uint64) bool { return !there[id] }) // what is gone may begin anew
 	return out, nil
 }
 

@@ -147,7 +147,6 @@ func checkEntries[E any](f *config.File, list string, all []E, alone func(E) (x 
 	for i, e := range all {
 		field := fmt.Sprintf("%s[%d]", list, i+1)
 		x, about := alone(e)
-		x.Version = permission.ExchangeVersion
 		_, err := x.Changes(permission.Settings{})
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // its own place is that of the file of one entry
