@@ -51,10 +51,8 @@ func Templates(own ...Template) []Template {
 			everything: []Setting{field("mode", "tool"), field("posture", "mcp")},
 			servers:    func(s ServerSettings) []Setting { return when(s.Trusted, field("ask", "default")) },
 			tools: func(e Effective) []Setting {
-				if e.Access == Read && e.Classified {
-					return when(e.Trusted, field("ask", "default"))
-				}
-				return []Setting{field("approval", "RequireAuth")}
+				reads := e.Access == Read && e.Classified
+				return append(when(!reads, field("approval", "RequireAuth")), when(reads && e.Trusted, field("ask", "default"))...)
 			},
 		},
 		{
