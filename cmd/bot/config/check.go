@@ -166,6 +166,12 @@ func (c Config) Guarded() bool {
 	return len(c.Web.SessionKeys)+len(c.AdminSessionKeys)+len(c.Web.OIDC) > 0
 }
 
+// OpenPage reports whether the web chat opens a session for whoever reaches it from this machine: an admin's key keeps nobody out there.
+func (c Config) OpenPage() bool {
+	host, _, _ := net.SplitHostPort(c.Listen)
+	return c.Web.Enabled && loopback(host) && len(c.Web.SessionKeys)+len(c.Web.OIDC) == 0
+}
+
 // loopback reports whether only this machine reaches host. A name other than localhost may resolve to anything.
 func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 

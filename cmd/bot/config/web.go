@@ -70,9 +70,7 @@ func (c *Config) checkWeb(r *File) {
 		r.refuse(!hostName.MatchString(strings.ToLower(h)) && net.ParseIP(h) == nil && !r.Has(field), field,
 			"want a host's name as in nod.example.org, without https:// and without a port")
 	}
-	host, _, _ := net.SplitHostPort(c.Listen)
-	r.refuse(len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 && c.Web.Enabled, "web.hosts",
-		"whoever reaches these names could open a session: set web.session_keys or web.oidc")
+	r.refuse(len(c.Web.Hosts) > 0 && c.OpenPage(), "web.hosts", "whoever reaches these names could open a session: set web.session_keys or web.oidc")
 	c.checkDoors(r)
 	field := c.needsPeople()
 	r.refuse(field != "" && c.Web.Enabled && len(c.Web.OIDC) == 0 && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,

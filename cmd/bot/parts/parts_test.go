@@ -150,7 +150,7 @@ func TestGuard(t *testing.T) {
 	remote := c
 	remote.MCP.Servers = map[string]config.Server{"c": c.MCP.Servers["c"]}
 	guarded := c
-	guarded.AdminSessionKeys = []config.Secret{"k"}
+	guarded.Web.SessionKeys = []config.SessionKey{{Key: "k"}}
 	reach := "their programs can reach the page without a key or Redis without a password, at port [8080]: set web.session_keys, and a password in Redis"
 	for name, tt := range map[string]struct {
 		config  config.Config
@@ -184,6 +184,7 @@ func TestGuard(t *testing.T) {
 		"": "[8080]",
 		"web: {session_keys: [" + strings.Repeat("k", 40) + "]}":                                  "[]",
 		"web: {enabled: false}\nredis: {url: 'redis://h'}":                                        "[6379]",
+		"web: {enabled: false}\nredis: {url: 'redis://ana:@h:7000'}":                              "[7000]", // no password either
 		"web: {enabled: false}\nredis: {url: 'redis://:p@h:7000'}":                                "[]",
 		"redis: {url: 'rediss://h:7000/0'}":                                                       "[8080 7000]",
 		"listen: '127.0.0.1:0'\nredis: {url: 'unix:///run/redis.sock'}":                           "[]",
@@ -193,12 +194,19 @@ func TestGuard(t *testing.T) {
 		"web: {enabled: false}\nredis: {url: 'redis://:p@a:1?master_name=m&addr=b:2'}":            "[6379]",
 		"web: {enabled: false}\nredis: {url: 'redis://:p@a:1?master_name=m&addr=b:2&password=q'}": "[]",
 	} {
-		c, err := config.Parse("nod.yaml", []byte(text+"\nmcp: {servers: {a: {command: [x]}}}"), onlyHome)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(Server(c, "a").Bounds.Ports); got != want {
-			t.Errorf("%q: doors %s, want %s", text, got, want)
+		for _, admin := range []string{"", strings.Repeat("a", 40)} { // whose key keeps nobody from opening a session here
+			c, err := config.Parse("nod.yaml", []byte(text+"\nmcp: {servers: {a: {command: [x]}}}"), func(name string) (string, bool) {
+				if name == "ADMIN_SESSION_KEYS" {
+					return admin, true
+				}
+				return onlyHome(name)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(Server(c, "a").Bounds.Ports); got != want {
+				t.Errorf("%q, an admin's key %q: doors %s, want %s", text, admin, got, want)
+			}
 		}
 	}
 }

@@ -64,12 +64,12 @@ func openPorts(c config.Config) (ports []uint16) {
 			ports = append(ports, uint16(n))
 		}
 	}
-	if _, port, _ := net.SplitHostPort(c.Listen); c.Web.Enabled && !c.Guarded() {
+	if _, port, _ := net.SplitHostPort(c.Listen); c.OpenPage() {
 		add(port)
 	}
 	u, _ := url.Parse(c.Redis.URL.Reveal()) // it was looked at when the configuration was checked
 	more := u.Query()
-	if _, secret := u.User.Password(); u.Host != "" && !secret { // of Sentinels it is theirs: whom they call the primary is believed
+	if secret, _ := u.User.Password(); u.Host != "" && secret == "" { // of Sentinels it is theirs: whom they call the primary is believed
 		for _, host := range append(more["addr"], u.Host) {
 			add(cmp.Or((&url.URL{Host: host}).Port(), "6379"))
 		}
