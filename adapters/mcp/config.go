@@ -35,6 +35,8 @@ type Server struct {
 	Command []string
 	// Env is what the program sees besides PATH and HOME. Secret: never logged.
 	Env map[string]string
+	// Secrets are the parts of Command that are never logged, beside what stands in an address behind its host.
+	Secrets []string
 	// Dir is the program's working directory; empty: Home, or ours.
 	Dir string
 	// Home is a directory of the program's own, which is made if it is missing: its HOME, and in it its TMPDIR. Empty: it shares our HOME.

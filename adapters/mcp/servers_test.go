@@ -305,7 +305,7 @@ func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 		"nowhere": {Command: []string{"no-such-program-on-the-path"}},
 		"lost":    {Command: []string{os.Args[0]}, Dir: "/no/such/dir"},
 		"dies":    {Command: []string{os.Args[0]}, Env: map[string]string{"NOD_TEST_RAW": "dies", "TOKEN": "sekret-token"}},
-		"wiki":    {URL: refused.URL + "?key=sekret-key", Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
+		"wiki":    {URL: refused.URL + "/sekret-in-the-path?key=sekret-key", Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
 		"notmcp":  {URL: mcpserver.Serve(t, http.NotFoundHandler(), "/").URL},
 		"absent":  {InProcess: func() transport.Interface { return nil }},
 		"wikisse": {URL: refused.URL, Transport: kindSSE},

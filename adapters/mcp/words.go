@@ -76,7 +76,11 @@ func why(err error, cfg Server) string {
 	}
 }
 
-// cleaner takes a server's secrets out of a text: header and environment values, and what its URL carries besides the address.
+// leastPart is the fewest bytes of a part of a path that may be a secret, as that of some servers is.
+const leastPart = 16
+
+// cleaner takes a server's secrets out of a text: header and environment values, and what its URL, or one among its arguments, carries besides
+// the address. Programs print what they were started with.
 func cleaner(cfg Server) func(string) string {
 	secrets := map[string]bool{}
 	add := func(s string) {
@@ -91,19 +95,29 @@ func cleaner(cfg Server) func(string) string {
 		add(v)
 		add(token)
 	}
-	for _, v := range cfg.Env {
+	for _, v := range slices.AppendSeq(slices.Clone(cfg.Secrets), maps.Values(cfg.Env)) {
 		add(v)
 	}
-	if u, err := url.Parse(cfg.URL); err == nil {
+	for _, v := range append(slices.Clone(cfg.Command), cfg.URL) {
+		_, rest, _ := strings.Cut(v, "://")
+		u, err := url.Parse("x://" + rest) // as in --at=https://…, too
+		if err != nil {
+			continue
+		}
 		add(u.RawQuery)
 		for _, values := range u.Query() {
 			for _, v := range values {
 				add(v)
 			}
 		}
-		if p, ok := u.User.Password(); ok {
-			add(p)
+		for part := range strings.SplitSeq(u.Path, "/") {
+			if len(part) >= leastPart {
+				add(part)
+			}
 		}
+		p, _ := u.User.Password()
+		add(p)
+		add(u.User.Username())
 	}
 	var list []string
 	longer := func(a, b string) int { return len(b) - len(a) }

@@ -337,7 +337,9 @@ func TestDoctorOfMCPServers(t *testing.T) {
 		yaml += k + ": '" + v + "', "
 	}
 	yaml += "}}\n    gone: {command: [/nowhere/server]}\n    dead: {command: [sh, -c, 'echo the key is missing >&2; exit 3']}\n    away: {url: 'http://127.0.0.1:1/mcp?key=s3cret'}\n"
-	code, report := visit(t, yaml, nil)
+	yaml += "    path: {url: 'http://s3cret-user@127.0.0.1:1/s/s3cret-in-the-path/mcp'}\n" + // some servers' whole secret is there
+		"    echo: {command: [sh, -c, 'echo \"$@\" >&2; exit 3', said, --token, s3cret-argument, --key=s3cret-value, '--at=https://h.example/s3cret-in-the-path?k=s3cret-in-the-query', '${KEY}']}\n"
+	code, report := visit(t, yaml, map[string]string{"KEY": "s3cret-of-a-variable"})
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
@@ -345,6 +347,8 @@ func TestDoctorOfMCPServers(t *testing.T) {
 	says(t, report, "✗ MCP server gone", "mcp.servers.gone", "by hand")
 	says(t, report, "✗ MCP server dead", "exit status 3", "it said: the key is missing")
 	says(t, report, "✗ MCP server away", "mcp.servers.away")
+	says(t, report, "✗ MCP server path", "connection refused")
+	says(t, report, "✗ MCP server echo", "it said: --token [secret] --key=[secret] ")
 	if calls, err := os.ReadFile(ledger.Path()); err == nil && len(calls) > 0 {
 		t.Errorf("the doctor ran a tool: %s", calls)
 	}

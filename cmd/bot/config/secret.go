@@ -122,6 +122,16 @@ func maskArgs(args []Text) {
 	}
 }
 
+// Hidden are the parts of arguments that they do not show: the whole of ***, the value of --key=***.
+func Hidden(args []Text) (out []string) {
+	for _, a := range args {
+		if shown, hides := strings.CutSuffix(a.shown, Mask); hides {
+			out = append(out, strings.TrimPrefix(a.value, shown))
+		}
+	}
+	return out
+}
+
 // RevealAll reveals a list, for those who must have the texts themselves.
 func RevealAll[T interface{ Reveal() string }](in []T) []string {
 	out := make([]string, len(in))

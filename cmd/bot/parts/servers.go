@@ -27,7 +27,7 @@ import (
 func Server(c config.Config, name string) mcp.Server {
 	s := c.MCP.Servers[name]
 	m := mcp.Server{
-		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), Dir: s.Dir, URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
+		Command: config.RevealAll(s.Command), Secrets: config.Hidden(s.Command), Env: config.RevealMap(s.Env), Dir: s.Dir, URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
 		Transport: string(s.Type), Timeout: s.Timeout, ConnectTimeout: s.ConnectTimeout, Shared: s.Shared, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
 		Preview: s.Preview,
 	}
