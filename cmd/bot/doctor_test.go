@@ -466,6 +466,8 @@ func TestDoctorOfRulesForMissingTools(t *testing.T) {
 	rules := func(tools string) (int, string) {
 		return visit(t, "mcp: {servers: {hub: {url: '"+hub.URL+"'}}}\npermissions: {servers: {hub: {"+tools+"}}}\n", nil)
 	}
+	_, report := visit(t, "permissions: {servers: {workbench: {tools: {read_fil: {ask: never}}}}}", nil)
+	says(t, report, "! workbench", "permissions name tools that it does not have", "read_fil; did you mean read_file?", "permissions.servers.workbench.tools")
 	code, report := rules("tools: {eco: {ask: never}}")
 	says(t, report, "! MCP server hub", "permissions name tools that it does not have", "eco; did you mean echo?", "permissions.servers.hub.tools")
 	if code != 0 {

@@ -13,6 +13,24 @@ import (
 	"github.com/nodhq/nod/core/permission"
 )
 
+// ToolRules is what the file says of tools of a server, by their names: everywhere, in some places, and in templates.
+func (c Config) ToolRules(server string) map[string][]ToolPolicy {
+	out := map[string][]ToolPolicy{}
+	add := func(in map[string]ServerPolicy) {
+		for name, t := range in[server].Tools {
+			out[name] = append(out[name], t)
+		}
+	}
+	add(c.Permissions.Servers)
+	for _, l := range c.Permissions.Channels {
+		add(l.Servers)
+	}
+	for _, t := range c.Permissions.Templates {
+		add(t.Servers)
+	}
+	return out
+}
+
 // Policy is the part of the configuration that the permission rules read. It is pure: the same configuration gives the same
 // policy and revision on every replica. What only a running process knows stays zero: Epoch, and the web users behind
 // ADMIN_SESSION_KEYS.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodhq/nod/adapters/demo"
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/mcp/confine"
@@ -25,6 +26,11 @@ import (
 
 // tools starts each MCP server of the configuration, asks for its tools, and ends it.
 func (p *examination) tools(ctx context.Context) {
+	if f := (finding{What: config.Workbench, Found: "is offered"}); p.OffersWorkbench() {
+		if p.missing(&f, config.Workbench, slices.Sorted(maps.Keys(demo.Metadata()))); f.Do != "" {
+			p.say(f)
+		}
+	}
 	if len(p.MCP.Servers) == 0 {
 		p.found("MCP servers", surface.Unchecked, "none are configured: only the built-in workbench", "Name some under mcp.servers.")
 		return
@@ -90,13 +96,11 @@ func (p *examination) server(ctx context.Context, name string) finding {
 		}
 		f.Mark, f.Do = surface.Fine, ""
 		f.Found = command.Count(len(list), "tool", "tools") + ", " + p.ruled(list) + "; " + trust
-		if missing, grave := p.missing(name, list); len(missing) > 0 {
-			f.Mark, f.Do = surface.Doubtful, "Correct permissions.servers."+name+".tools."
-			f.Found += "; permissions name tools that it does not have, so these rules protect nothing: " + strings.Join(missing, ", ")
-			if grave {
-				f.Mark = surface.Wrong
-			}
+		var names []string
+		for _, t := range list {
+			names = append(names, t.Tool.Name)
 		}
+		p.missing(&f, name, names)
 	}
 	return f
 }
@@ -124,29 +128,29 @@ func (p *examination) ruled(list []agent.ToolSpec) string {
 	return say
 }
 
-// missing are the tools that rules of a server name and that it has not. grave: one of them was to be kept from people.
-func (p *examination) missing(server string, list []agent.ToolSpec) (missing []string, grave bool) {
-	var names []string
-	for _, t := range list {
-		names = append(names, t.Tool.Name)
-	}
-	places := []map[string]config.ToolPolicy{p.Permissions.Servers[server].Tools}
-	for _, l := range p.Permissions.Channels {
-		places = append(places, l.Servers[server].Tools)
-	}
-	for _, rules := range places {
-		for _, name := range slices.Sorted(maps.Keys(rules)) {
-			if slices.Contains(names, name) {
-				continue
-			}
-			missing = append(missing, name+config.Suggest(name, names))
-			t := rules[name]
+// missing tells of tools that rules of a server name and that it has not. That is wrong where one of them was to be kept from people.
+func (p *examination) missing(f *finding, server string, names []string) {
+	var missing []string
+	grave := false
+	for name, rules := range p.ToolRules(server) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		missing = append(missing, name+config.Suggest(name, names))
+		for _, t := range rules {
 			off, admins := t.Enabled != nil && !*t.Enabled, t.Approval != nil && *t.Approval == permission.RequireAuth
 			grave = grave || off || admins || t.Ask == permission.AlwaysAsk
 		}
 	}
+	if len(missing) == 0 {
+		return
+	}
 	slices.Sort(missing)
-	return slices.Compact(missing), grave
+	f.Mark, f.Do = surface.Doubtful, "Correct permissions.servers."+server+".tools."
+	f.Found += "; permissions name tools that it does not have, so these rules protect nothing: " + strings.Join(missing, ", ")
+	if grave {
+		f.Mark = surface.Wrong
+	}
 }
 
 // someAdmin looks whether there is somebody for what only an admin may allow.

@@ -277,6 +277,28 @@ func TestOpenServers(t *testing.T) {
 	}
 }
 
+// A rule that names no tool protects nothing, wherever it stands.
+func TestRulesThatNameNoTool(t *testing.T) {
+	c, err := config.Parse("nod.yaml", []byte("data_dir: "+t.TempDir()+`
+permissions:
+  servers: {workbench: {tools: {wirte_file: {ask: always}, write_file: {ask: always}}}}
+  channels: [{in: web, servers: {workbench: {tools: {delete_fiel: {enabled: false}}}}}]
+  templates: {ours: {servers: {workbench: {tools: {read_fil: {ask: always}}}}}}
+`), onlyHome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	servers, err := OpenServers(c, "", nil, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers.Start()
+	if err := errors.Join(servers.Ready(t.Context()), servers.Close()); err != nil || !strings.Contains(log.String(), `tools="[delete_fiel read_fil wirte_file]"`) {
+		t.Errorf("%v, the log:\n%s", err, &log)
+	}
+}
+
 // What serve and the doctor give to the adapter is what was written.
 func TestSlackConfig(t *testing.T) {
 	c, err := config.Parse("nod.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, bots: [B1], guests: true, external: true, visitors: false, suggestions: [a], connections: 3}"), onlyHome)

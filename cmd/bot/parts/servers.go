@@ -161,7 +161,7 @@ func OpenServers(c config.Config, version string, mark Mark, log *slog.Logger) (
 	}
 	for name, s := range servers {
 		s.Mark = mark
-		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
+		s.Named = slices.Sorted(maps.Keys(c.ToolRules(name)))
 		servers[name] = s
 	}
 	if err := openDataDir(c); err != nil {
