@@ -47,8 +47,11 @@ var securityHeaders = map[string]string{
 func (s *Server) guard(next http.Handler) (http.Handler, error) {
 	cross := http.NewCrossOriginProtection()
 	for _, host := range s.Hosts { // where a proxy does not keep the name, the browser's is another than the request's
+		if host = strings.TrimSpace(host); strings.Contains(host, ":") { // IPv6
+			host = "[" + host + "]"
+		}
 		for _, scheme := range []string{"https://", "http://"} {
-			if err := cross.AddTrustedOrigin(scheme + strings.TrimSpace(host)); err != nil {
+			if err := cross.AddTrustedOrigin(scheme + host); err != nil {
 				return nil, fmt.Errorf("web: Config.Hosts: %w", err)
 			}
 		}

@@ -260,9 +260,11 @@ func TestKeysAreAskedForEverywhere(t *testing.T) {
 
 // A proxy that keeps the name, and one that does not.
 func TestHosts(t *testing.T) {
-	_, _, c := serve(t, func(c *Config) { c.SessionKeys, c.Hosts = []session.Key{{Key: doorKey}}, []string{"nod.example.org"} })
+	_, _, c := serve(t, func(c *Config) {
+		c.SessionKeys, c.Hosts = []session.Key{{Key: doorKey}}, []string{"nod.example.org", "2001:db8::1"}
+	})
 	ana := c.with(doorKey).as("Ana")
-	for _, host := range []string{"nod.example.org", "NOD.example.org:8443", "127.0.0.1:8080", "localhost"} {
+	for _, host := range []string{"nod.example.org", "[2001:db8::1]:8443", "NOD.example.org:8443", "127.0.0.1:8080", "localhost"} {
 		req := ana.request("POST", "/api/v1/chats", nil)
 		req.Host = host
 		req.Header.Set("Origin", "https://nod.example.org")

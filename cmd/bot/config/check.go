@@ -46,6 +46,10 @@ func (c *Config) check(r *File) {
 	r.refuse(strings.HasPrefix(c.Redis.Durability.String(), "replicas") && c.Redis.URL.IsZero() && !r.Has("redis"), "redis.durability",
 		"%s is what Redis promises, and there is none: set redis.url (REDIS_URL)", c.Redis.Durability)
 	r.checkURL("model.base_url", c.Model.BaseURL, "http://", "https://")
+	if u, err := url.Parse(c.Model.BaseURL.Reveal()); err == nil {
+		r.refuse(u.User != nil, "model.base_url", "holds a user name or password: use model.api_key instead")
+	}
+	r.refuse(strings.ContainsAny(c.Model.APIKey.Reveal(), "\r\n\x00"), "model.api_key", "a key is one line")
 	r.refuse(!c.Model.BaseURL.IsZero() && c.Model.Name == "", "model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
 	r.refuse(c.Model.MaxSteps < 1 || c.Model.MaxSteps > mostSteps, "model.max_steps", "want 1 to %d", mostSteps)
 	r.refuse(c.Model.ContextTokens < 0, "model.context_tokens", "cannot be negative; 0 leaves it to the bot")

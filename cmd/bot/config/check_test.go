@@ -35,6 +35,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"redis: {durability: local}", ""},
 		{"redis: {durability: fsync}", ""}, // which the embedded state does
 		{"redis: {durability: '2'}", "redis.durability: want local, fsync or replicas=N"},
+		{"model: {name: m, base_url: 'https://s3cret@llm.example/v1'}", "model.base_url: holds a user name or password"},
+		{"model: {name: m, api_key: \"s3cret\\nother\"}", "model.api_key: a key is one line"},
 		{list("6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw="), ""},
 		{list("6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=s3cret"), "reputation.public_key: want the Ed25519 public key"},
 		{list("czNjcmV0"), "reputation.public_key: want the Ed25519 public key"},

@@ -382,7 +382,7 @@ func TestWarnings(t *testing.T) {
 
 const secretive = `
 redis: {url: "redis://user:s3cret@db:6379/0?password=s3cret"}
-model: {base_url: "https://s3cret@llm.example/k/s3cret/v1?key=s3cret#s3cret", api_key: s3cret, name: m}
+model: {base_url: "https://llm.example/k/s3cret/v1?key=s3cret#s3cret", api_key: s3cret, name: m}
 mcp:
   servers:
     one:
