@@ -348,15 +348,15 @@ func (c Config) Warnings() []string {
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
 		out = append(out, NobodyIsAdmin)
 	}
+	on := map[string]bool{"slack": c.Slack.Enabled(), "discord": c.Discord.Enabled(), "web": c.Web.Enabled}
 	for _, u := range c.people() {
 		switch why := impossible(u); {
 		case why != "":
 			out = append(out, fmt.Sprintf("%s is nobody: %s", u, why))
-		case u.Platform == "slack" && !c.Slack.Enabled(), u.Platform == "discord" && !c.Discord.Enabled():
+		case !on[u.Platform]:
 			out = append(out, fmt.Sprintf("%s is nobody here: %s is not configured", u, u.Platform))
 		}
 	}
-	on := map[string]bool{"slack": c.Slack.Enabled(), "discord": c.Discord.Enabled(), "web": c.Web.Enabled}
 	if !on["slack"] && !on["discord"] && !on["web"] { // as where the variable of a token is not set
 		out = append(out, "nobody can talk with nod: web.enabled is false, and neither Slack nor Discord is configured")
 	}

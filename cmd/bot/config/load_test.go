@@ -342,7 +342,7 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("the workbench is a server:\n%s", w)
 	}
 	installed := "slack: {app_token: xapp-1, install: {client_id: '1.2', page_url: 'https://nod.example.org', workspaces: [T1]}}\n"
-	for text, want := range map[string]string{"admins: ['slack:T:U']": "slack:T:U is nobody here", "admins: ['web::a']\nweb: {enabled: false}": "nobody can talk with nod", installed + "admins: ['slack:T1:ana']\nweb: {enabled: false}": "slack:T1:ana is nobody: Slack's IDs", "admins: ['discord:1:2']": "discord:1:2 is nobody here",
+	for text, want := range map[string]string{"admins: ['slack:T:U']": "slack:T:U is nobody here", installed + "admins: ['web::a']\nweb: {enabled: false}": "web::a is nobody here", installed + "admins: ['slack:T1:ana']\nweb: {enabled: false}": "slack:T1:ana is nobody: Slack's IDs", "admins: ['discord:1:2']": "discord:1:2 is nobody here",
 		installed + "admins: ['slack:T1:U2', 'slack:T1:W2', 'slack:E1:UBEN', 'slack:T1:ana']": "slack:T1:ana is nobody: Slack's IDs", installed + "admins: ['slack:acme:U2']": "slack:acme:U2 is nobody: Slack's IDs",
 		installed + "admins: ['slack::U2']": "slack::U2 is nobody: Slack's IDs", installed + "admins: ['slack:T1:&S2']\napprovals: {approvers: ['slack:T1:u2']}": "slack:T1:u2 is nobody: Slack's IDs",
 		installed + "admins: ['slack:T:U', 'discord:1:2']": "discord:1:2 is nobody here"} {
@@ -360,7 +360,8 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("a variable as shells have it: %q", w)
 	}
 	for text, want := range map[string]string{
-		"approvals: {escalate: {after: 1m, to: ['web::admin-1']}}":                                                                                       "x:1: approvals.escalate.after: never comes: after 60s",
+		"approvals: {escalate: {after: 1m, to: ['web::admin-1']}}": "x:1: approvals.escalate.after: never comes: after 60s",
+		"web: {enabled: false}": "nobody can talk with nod",
 		"approvals: {escalate: {after: 59s, to: ['web::admin-1']}}":                                                                                      "",
 		"approvals: {escalate: {after: 1h, to: ['web::admin-1']}}\npermissions: {servers: {workbench: {tools: {x: {timeout: park}, y: {timeout: 1s}}}}}": "",
 		"discord: {token: t}\napprovals: {escalate: {after: 10m, to: ['web::admin-1']}}":                                                                 "",
