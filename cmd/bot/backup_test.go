@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/state"
@@ -84,6 +86,38 @@ func TestBackupAndRestore(t *testing.T) {
 					t.Error("what was decided before the backup would run again")
 				}
 			})
+		}
+	}
+}
+
+// What docs/operating.md says that a user of Redis needs for a backup is enough, also to look at the audit.
+func TestABackupByWhoMayRead(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(b), "a user that may read (`")
+	rules, _, _ := strings.Cut(after, "`")
+	url := harness.StartRedis(t).URL
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: strings.TrimPrefix(url, "unix://")})
+	defer admin.Close()
+	args := []any{"ACL", "SETUSER", "reader", "on", ">secret", "~nod:*", "-@all"}
+	for _, rule := range strings.Fields(rules) {
+		args = append(args, rule)
+	}
+	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := state.Open(t.Context(), state.Options{URL: url, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	kept{t: t, store: s}.asks("one", "write", chat.AllowOnce)
+	env := map[string]string{"REDIS_URL": strings.Replace(url, "//", "//reader:secret@", 1), "NOD_DATA_DIR": t.TempDir()}
+	for _, args := range [][]string{{"backup", filepath.Join(t.TempDir(), "nod.backup")}, {"audit", "export"}} {
+		if code, _, errs := try(t, args, env, nil); code != command.OK {
+			t.Errorf("%v: code %d, %s", args, code, errs)
 		}
 	}
 }
