@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -31,5 +32,13 @@ func TestTheAPIIsDocumented(t *testing.T) {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("%q is not told of", name)
 		}
+	}
+}
+
+// What docs/web.md says of how fast chats are begun is what bounds them.
+func TestBoundsAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/web.md")
+	if want := fmt.Sprintf(" and %d chats a second can be opened, 500 and %s at once;", beginRate, text.Number(beginBurst)); err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%v; it does not say %q", err, want)
 	}
 }
