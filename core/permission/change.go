@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -55,6 +56,28 @@ func (c Halting) apply(s Settings, by chat.User, name string, at time.Time) (Set
 		s.Halted = &Halt{by, name, at}
 	}
 	return s, moved
+}
+
+// Brief is a change as String says it, but for what somebody put into words of their own, and for the arguments of a call: for a log.
+func Brief(c Change) string {
+	const left = "…"
+	switch x := c.(type) {
+	case Setting:
+		if x.Value != "" && slices.Contains([]string{"message", "impact", "category"}, x.Field) {
+			x.Value = left
+		}
+		return x.String()
+	case Holding:
+		x.Why = left
+		return x.String()
+	case Remembered:
+		if x.Pins != nil {
+			x.Pins = nil
+			return x.String() + " " + left
+		}
+	default: // names, words of ours and IDs
+	}
+	return c.String()
 }
 
 func (r Remembered) String() string {

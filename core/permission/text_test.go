@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/permission/canonical"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Texts at the edges of the grammar, each of which one condition of the reader refuses, or takes.
@@ -67,6 +68,26 @@ func TestMessageOfListPositions(t *testing.T) {
 	} {
 		if got := Message(template, json.RawMessage(`{"a":["x"],"b":null,"c":""}`)); got != want {
 			t.Errorf("%s: %q, want %q", template, got, want)
+		}
+	}
+}
+
+// What goes to a log of a change holds no argument and nothing that somebody put into words.
+func TestBrief(t *testing.T) {
+	tool := Tool{Server: "files", Name: "write"}
+	pins := []pin.Pin{{Path: "$.path", Value: json.RawMessage(`"/hidden"`)}}
+	for want, c := range map[string]Change{
+		"files/write: message = …":                    Setting{Server: "files", Tool: "write", Field: "message", Value: "hidden"},
+		"files/write: impact = …":                     Setting{Server: "files", Tool: "write", Field: "impact", Value: "hidden"},
+		"files/write: category = (not set)":           Setting{Server: "files", Tool: "write", Field: "category"},
+		"files/write: ask = always":                   Setting{Server: "files", Tool: "write", Field: "ask", Value: "always"},
+		"a hold on slack:T1:U9: …":                    Holding{What: "slack:T1:U9", Why: "hidden"},
+		"remembered: allow write of files …":          Remembered{Tool: tool, Choice: StandAllow, Pins: pins},
+		"remembered: always ask about write of files": Remembered{Tool: tool, Choice: StandAsk},
+		"halted": Halting(true),
+	} {
+		if got := Brief(c); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

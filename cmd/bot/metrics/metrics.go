@@ -193,7 +193,7 @@ func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
 		tell(slog.LevelInfo, "grants revoked", "grants", len(ev.Grants), "by", who(ev.By))
 	case turn.Changed:
 		for _, c := range ev.Changes {
-			m.log.Info("setting changed", "change", c.String(), "by", who(ev.By), "surface", ev.Surface)
+			m.log.Info("setting changed", "change", permission.Brief(c), "by", who(ev.By), "surface", ev.Surface)
 		}
 	default: // a step between these
 	}

@@ -14,7 +14,9 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	llm := startLLM(t)
 	box, _ := toolbox(t)
-	b := start(t, settings{yaml: box + "metrics: {listen: \"127.0.0.1:0\"}\n", env: llm.env()})
+	env := llm.env()
+	env["ADMIN_SESSION_KEYS"] = bossKey
+	b := start(t, settings{yaml: box + "metrics: {listen: \"127.0.0.1:0\"}\n", env: env})
 	at := regexp.MustCompile(`url=(http://\S+/metrics)`)
 	until(t, "it says where its metrics are", func() bool { return at.MatchString(b.out.String()) })
 	url := at.FindStringSubmatch(b.out.String())[1]
@@ -46,7 +48,12 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%q is in the metrics", hidden)
 		}
 	}
+	// What people put into words is a change of the settings, too.
+	boss(b).command("", "tool", "box", "write", "message", "Is it hidden?")
+	boss(b).command("", "hold", "web::"+r.id, "hidden dispute")
 	b.logs(t,
+		`msg="setting changed" change="box/write: message = …" by=`,
+		`msg="setting changed" change="a hold on web::`,
 		`level=INFO msg="setting changed" change="admins are to be told of the tools of box" by=nod surface=nod`,
 		`level=INFO msg="call ruled" chat=`+"web::"+r.id+` verdict=ask tool=box/write rule=`,
 		`level=INFO msg="call decided" chat=`+"web::"+r.id+` choice=allow_once tool=box/write by=`+ana.user+` surface=web`,
