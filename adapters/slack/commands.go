@@ -180,7 +180,7 @@ func (a *Adapter) runSlashSettings(ctx context.Context, c inbound.SlashCommand, 
 	}
 	r, err := a.runSettings(ctx, env, words, nil)
 	if err != nil {
-		a.Logger.Warn("slack: a slash command failed", "command", surface.Shortened(string(c.Text), 40), "err", err)
+		a.Logger.Warn("slack: a slash command failed", "by", by.User, "err", err)
 		return a.answerLines(reply, []string{surface.SayCommandFailed("Slack")}, nil)
 	}
 	return r

@@ -46,10 +46,13 @@ func TestASettingThatIsRefusedOrFails(t *testing.T) {
 	sc, b := boarded(t)
 	for want, no := range map[string]error{"Only an admin can change that.": &decision.Refusal{Say: "Only an admin can change that."}, surface.SayCommandFailed("Slack"): errDown} {
 		b.set(func() { b.no = no })
-		if _, err := sc.slack.Slash("UANA", "C1", "/nod", "halt").Wait(sc.ctx); err != nil {
+		if _, err := sc.slack.Slash("UANA", "C1", "/nod", "permissions hold web::ben hidden dispute").Wait(sc.ctx); err != nil {
 			t.Fatal(err)
 		}
 		sc.until("Ana is told", func() bool { return slices.Contains(sc.told("UANA"), want) })
+	}
+	if log := sc.log.String(); !strings.Contains(log, "a slash command failed") || strings.Contains(log, "hidden") {
+		t.Errorf("what she typed is in the log, or nothing is:\n%s", log)
 	}
 }
 
