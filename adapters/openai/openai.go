@@ -67,23 +67,6 @@ type Config struct {
 	Idle time.Duration
 }
 
-func (c Config) validate() (*url.URL, error) {
-	if c.Model == "" {
-		return nil, errors.New("model.name (OPENAI_MODEL) is missing: which model should the service use?")
-	}
-	if strings.ContainsAny(c.APIKey, "\r\n\x00") {
-		return nil, errors.New("model.api_key (OPENAI_API_KEY) contains a line break")
-	}
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("model.base_url (OPENAI_BASE_URL) is not an http or https address") // not quoted: it may hold a secret
-	}
-	if u.User != nil {
-		return nil, errors.New("model.base_url (OPENAI_BASE_URL) holds a user name or password: use model.api_key instead")
-	}
-	return u, nil
-}
-
 // Client is a model behind an OpenAI-compatible service. It is safe for concurrent use and starts no goroutine that outlives a Reply.
 type Client struct {
 	service openai.ChatCompletionService
@@ -111,10 +94,9 @@ func transport() *http.Transport {
 
 // New makes a client. It sends nothing.
 func New(cfg Config) (*Client, error) {
-	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
-	base, err := cfg.validate()
-	if err != nil {
-		return nil, err
+	base, err := url.Parse(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	if err != nil || base.Host == "" || cfg.Model == "" {
+		return nil, errors.New("openai: Config needs Model, and in BaseURL a whole address or nothing") // not quoted: it may hold a secret
 	}
 	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)),
 		retries: cmp.Or(cfg.MaxRetries, defaultRetries), idle: cmp.Or(cfg.Idle, defaultIdle), now: time.Now, wait: backoff.Wait}

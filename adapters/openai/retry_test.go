@@ -294,21 +294,9 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, c := range []struct {
-		cfg  Config
-		want string
-	}{
-		{Config{}, "model.name (OPENAI_MODEL) is missing"},
-		{Config{Model: "m", BaseURL: "localhost:11434/v1"}, "model.base_url (OPENAI_BASE_URL) is not an http or https address"},
-		{Config{Model: "m", BaseURL: "http:///v1"}, "model.base_url (OPENAI_BASE_URL) is not"},
-		{Config{Model: "m", BaseURL: "ftp://x/" + key}, "model.base_url (OPENAI_BASE_URL) is not"},
-		{Config{Model: "m", BaseURL: "http://[" + key}, "model.base_url (OPENAI_BASE_URL) is not"},
-		{Config{Model: "m", BaseURL: "http://u:" + key + "@x/v1"}, "user name or password"},
-		{Config{Model: "m", APIKey: key + "\n"}, "model.api_key (OPENAI_API_KEY) contains a line break"},
-	} {
-		_, err := New(c.cfg)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), key) {
-			t.Errorf("New(%+v) = %v, want %q", c.cfg, err, c.want)
+	for _, c := range []Config{{}, {Model: "m", BaseURL: "http:///v1"}, {Model: "m", BaseURL: "http://[" + key}} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "Config needs") || strings.Contains(err.Error(), key) {
+			t.Errorf("New(%+v) = %v", c, err)
 		}
 	}
 	c, err := New(Config{Model: "m"})
