@@ -115,7 +115,7 @@ func TestABackupByWhoMayRead(t *testing.T) {
 	defer s.Close()
 	kept{t: t, store: s}.asks("one", "write", chat.AllowOnce)
 	env := map[string]string{"REDIS_URL": strings.Replace(url, "//", "//reader:secret@", 1), "NOD_DATA_DIR": t.TempDir()}
-	for _, args := range [][]string{{"backup", filepath.Join(t.TempDir(), "nod.backup")}, {"audit", "export"}} {
+	for _, args := range [][]string{{"backup", filepath.Join(t.TempDir(), "nod.backup")}, {"audit", "export"}, {"audit", "tail"}, {"audit", "verify"}, {"audit", "anchor"}} {
 		if code, _, errs := try(t, args, env, nil); code != command.OK {
 			t.Errorf("%v: code %d, %s", args, code, errs)
 		}
