@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -112,6 +113,9 @@ func TestAClosedTerminal(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("#!/bin/sh\ntrap '' HUP\nexec "+program("bot")+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // this run may be under nohup itself, which what it starts would inherit
+	defer signal.Stop(heard)
 	for _, program := range []string{"", kept} {
 		b := start(t, settings{yaml: box, env: startLLM(t).env(), program: program})
 		room := b.session("Ana").room()
