@@ -74,7 +74,7 @@ func followUps(s Session, now time.Time, env Env) []Command {
 			case b.Message == "" || b.Gone:
 			case strings.HasPrefix(b.Slot, formerSlot):
 				do = append(do, Point{t.ID, b.Slot, b.Message})
-			case (strings.HasPrefix(b.Slot, nudgeSlot) || strings.HasPrefix(b.Slot, escalateSlot)) && !waits:
+			case passes(b.Slot) && !waits:
 				do = append(do, Remove{t.ID, b.Slot, b.Message})
 			}
 		}
@@ -189,6 +189,13 @@ func (t *Turn) Answer() string {
 		return ""
 	}
 	return t.Replies[len(t.Replies)-1].Text
+}
+
+// Passes reports whether it goes once nothing waits for an answer: a notification.
+func (ev Posted) Passes() bool { return passes(ev.Slot) }
+
+func passes(slot string) bool {
+	return strings.HasPrefix(slot, nudgeSlot) || strings.HasPrefix(slot, escalateSlot)
 }
 
 func (ev Posted) apply(s Session, e Entry) Session {

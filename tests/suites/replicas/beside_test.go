@@ -53,6 +53,29 @@ func TestNudge(t *testing.T) {
 	})
 }
 
+// A nudge for which the platform takes long is taken away where its turn and the next one are over by then.
+func TestASlowNudgeIsTakenAway(t *testing.T) {
+	w := New(t, Options{Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
+	asked, taken := make(chan struct{}, 9), make(chan struct{})
+	w.Platform.Trouble(func(op Op) Trouble {
+		if op.Note && op.Post {
+			asked <- struct{}{}
+			<-taken
+		}
+		return Trouble{}
+	})
+	lately(w, Call("write", `{}`))
+	w.Model.When("also", Says("Two."))
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked
+	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+	w.Over(0)
+	w.Say(w.Replicas[0], Ana, "also")
+	has(w, "the next answer", w.Over(1), "Two.")
+	close(taken)
+	w.Until("the nudge is gone", func() bool { n := w.Platform.Notes(); return len(n) == 1 && n[0].Gone })
+}
+
 // The end of a long turn is announced to whoever asked, where somebody else has clicked, and stays.
 func TestALongTurnsEndIsAnnounced(t *testing.T) {
 	both(t, Options{Beside: true, Replicas: 2, Engine: func(c *agent.Config) { c.Long = time.Nanosecond }}, func(w *World) {
