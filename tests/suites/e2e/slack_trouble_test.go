@@ -165,6 +165,8 @@ func messageDeleted(t *testing.T, o *office) {
 	order, args := write(t)
 	th := o.mention(t, order)
 	ts := th.asking(1)
+	// What is deleted before nod knows that Slack took it is posted anew, and that is right.
+	th.until("its message is on record", func() bool { return strings.Contains(th.listed(), "/p"+strings.Replace(ts, ".", "", 1)) })
 	asked := len(th.now(ts).Versions) - 1
 	o.DeleteMessage(th.channel, ts)
 	th.heard()
@@ -173,14 +175,16 @@ func messageDeleted(t *testing.T, o *office) {
 }
 
 // pending is how many asks of the channel /nod pending lists.
-func (th *thread) pending() int {
+func (th *thread) pending() int { return strings.Count(th.listed(), "• ") }
+
+func (th *thread) listed() string {
 	d := th.Slash(admin, th.channel, "/nod", "pending")
 	a := th.acked(th.t, d)
 	var answer struct{ Text string }
 	if err := json.Unmarshal(a.Answer, &answer); err != nil {
 		th.t.Fatalf("%v: %s", err, a.Answer)
 	}
-	return strings.Count(answer.Text, "• ")
+	return answer.Text
 }
 
 func channelArchived(t *testing.T, o *office) {

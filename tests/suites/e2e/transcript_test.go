@@ -62,7 +62,7 @@ permissions:
     box:
       tools:
         echo: {ask: never}
-        mutable: {timeout: 4s}
+        mutable: {timeout: 10s}
 `
 
 // R2/.*/mode_always R2/.*/mode_never R42/.*/reset R43/.*/remember R79/.*/allow_once R80/.*/allow_once R81/.*/allow_once
