@@ -195,7 +195,7 @@ const (
 	lookAgain  = time.Second            // after one that failed, or took too long
 )
 
-// sweep takes over what is due, and has Run look again when the next chat falls due, or at once where more are: so a chat whose holder
+// sweep takes over what is due, and has Run look again when the next chat falls due: so a chat whose holder
 // died goes on when its lease ends, which [Config.Sweep] is short enough to know of before. It reports whether it failed, as the one before may have.
 func (e *Engine) sweep(ctx context.Context, again bool) (failed bool) {
 	within, cancel := context.WithTimeout(ctx, e.Lease)
@@ -213,7 +213,7 @@ func (e *Engine) sweep(ctx context.Context, again bool) (failed bool) {
 	return err != nil
 }
 
-// takeOver drives what is due, up to a batch of it, as long as this replica may drive more. It returns when the next chat falls due.
+// takeOver drives all that is due, a batch at a time, as long as this replica may drive more. It returns when the next chat falls due.
 func (e *Engine) takeOver(ctx context.Context) (next time.Duration, err error) {
 	for more := true; more; {
 		e.mu.Lock()
