@@ -109,13 +109,13 @@ type MCP struct {
 type Server struct {
 	// Command is the program and its arguments. In a file they may stand apart, as command and args.
 	Command []Text            `yaml:"command,omitempty"`
-	Args    []Text            `yaml:"args,omitempty"`         // empty once it is read
-	Env     map[string]Secret `yaml:"env,omitempty"`          // all that the child gets besides PATH, HOME and TMPDIR
-	Dir     string            `yaml:"dir,omitempty"`          // where the program starts; empty: in a directory of its own
-	Paths   []Path            `yaml:"paths,omitempty"`        // what it may reach besides its own directory and what every program needs
-	Confine bool              `yaml:"confine" default:"true"` // holds it to that, where the kernel can
-	User    string            `yaml:"user,omitempty"`         // whom it runs as, by name or as uid or uid:gid; empty: as nod does
-	Type    Transport         `yaml:"type,omitempty"`         // how others write the kind of connection; empty chooses by what is set
+	Args    []Text            `yaml:"args,omitempty"`           // empty once it is read
+	Env     map[string]Secret `yaml:"env,omitempty"`            // all that the child gets besides PATH, HOME and TMPDIR
+	Dir     string            `yaml:"dir,omitempty" also:"cwd"` // where the program starts; empty: in a directory of its own
+	Paths   []Path            `yaml:"paths,omitempty"`          // what it may reach besides its own directory and what every program needs
+	Confine bool              `yaml:"confine" default:"true"`   // holds it to that, where the kernel can
+	User    string            `yaml:"user,omitempty"`           // whom it runs as, by name or as uid or uid:gid; empty: as nod does
+	Type    Transport         `yaml:"type,omitempty"`           // how others write the kind of connection; empty chooses by what is set
 	URL     Text              `yaml:"url,omitempty"`
 	Headers map[string]Secret `yaml:"headers,omitempty"`
 	Trusted bool              `yaml:"trusted"`               // the operator's word that the server's own annotations may be believed
@@ -127,6 +127,7 @@ type Server struct {
 	Preview     map[string]string `yaml:"preview,omitempty"`
 	Description string            `yaml:"description,omitempty"`
 	Icon        string            `yaml:"icon,omitempty"`
+	Disabled    bool              `yaml:"disabled,omitempty"` // leaves it out, as others' files say it: false once it is read
 }
 
 // Path is a file or a directory, with all that is below it. In a file it may be text alone.

@@ -108,6 +108,7 @@ func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 		r.scalar(n, v.FieldByIndex(known[i].index), field)
 		return
 	}
+	stands := map[int]int{} // in which line
 	r.pairs(n, field, func(k, value *yaml.Node) {
 		if k.Value == "mcpServers" && v.Type() == reflect.TypeFor[Config]() { // as the files of other programs have it
 			servers := &yaml.Node{Kind: yaml.ScalarNode, Value: "servers", Line: k.Line}
@@ -118,9 +119,11 @@ func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 			r.problem(k, join(field, k.Value), "mcpServers is the same in other words, and both stand here: put them together")
 			return
 		}
-		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value })
-		if why := retired[k.Value]; v.Type() == why.of {
-			r.notes = append(r.notes, Problem{r.file, k.Line, join(field, k.Value), why.say})
+		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value || f.also == k.Value })
+		if say := without[k.Value]; say != "" && v.Type() == reflect.TypeFor[Server]() {
+			if value.Kind != yaml.SequenceNode || len(value.Content) > 0 { // an empty list asks for nothing
+				r.notes = append(r.notes, Problem{r.file, k.Line, join(field, k.Value), say})
+			}
 			return
 		}
 		if i < 0 {
@@ -131,17 +134,23 @@ func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 			r.problem(k, join(field, k.Value), "there is no such field%s; here are: %s", Suggest(k.Value, names), strings.Join(names, ", "))
 			return
 		}
+		if first, twice := stands[i]; twice {
+			r.problem(k, join(field, k.Value), "%s and %s are the same; the first is in line %d", known[i].name, known[i].also, first)
+			return
+		}
+		stands[i] = k.Line
 		r.value(value, v.FieldByIndex(known[i].index), join(field, k.Value))
 	})
 }
 
-// retired are fields of earlier versions, by name: of which part of the file, and what became of them.
-var retired = map[string]struct {
-	of  reflect.Type
-	say string
-}{
-	"sampling": {reflect.TypeFor[Server](), "has no effect any more: MCP has deprecated sampling (SEP-2577), and nod lets no server ask the model; remove the line"},
+// without are fields of a server that have no effect here: of an earlier version, and what READMEs give for other programs.
+var without = map[string]string{
+	"sampling":    "has no effect any more: MCP has deprecated sampling (SEP-2577), and nod lets no server ask the model; remove the line",
+	"autoApprove": asksAllTheSame,
+	"alwaysAllow": asksAllTheSame,
 }
+
+const asksAllTheSame = "has no effect: it is another program's permission, and nod asks all the same; permissions.servers says what runs unasked here"
 
 // Suggest is the known name that a name is nearly, as a part of a sentence, or nothing.
 func Suggest(name string, known []string) string {
@@ -296,6 +305,7 @@ func join(field, name string) string {
 // structField is one field of a struct as the file sees it.
 type structField struct {
 	name  string
+	also  string // how other programs' files have it
 	index []int
 	alone bool // a single value stands for it, instead of a mapping
 	omit  bool // not printed while it is empty
@@ -304,7 +314,7 @@ type structField struct {
 func yamlFields(t reflect.Type) (out []structField) {
 	for _, f := range reflect.VisibleFields(t) {
 		if name, option, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" {
-			out = append(out, structField{name, f.Index, f.Tag.Get("alone") != "", option == "omitempty"})
+			out = append(out, structField{name, cmp.Or(f.Tag.Get("also"), name), f.Index, f.Tag.Get("alone") != "", option == "omitempty"})
 		}
 	}
 	return out

@@ -32,6 +32,20 @@ func TestServersAsOthersWriteThem(t *testing.T) {
 	if s := c.MCP.Servers["wiki"]; s.Type != HTTP || s.URL.Reveal() != "http://h/mcp" {
 		t.Errorf("%+v", s)
 	}
+	c = mustParse(t, `{"mcpServers": {
+		"docs": {"command": "uvx", "args": ["docs@latest"], "env": {"LOG_LEVEL": "ERROR"}, "cwd": "/srv/docs", "disabled": false, "autoApprove": [], "alwaysAllow": []},
+		"shop": {"command": "uvx", "autoApprove": ["buy"], "alwaysAllow": ["sell"]},
+		"off": {"command": "uvx", "disabled": true}
+	}}`, env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"))
+	if s := c.MCP.Servers["docs"]; len(c.MCP.Servers) != 2 || s.Dir != "/srv/docs" {
+		t.Errorf("%+v", c.MCP.Servers)
+	}
+	want := `nod.yaml:3: mcp.servers.shop.autoApprove: has no effect: it is another program's permission, and nod asks all the same; permissions.servers says what runs unasked here
+nod.yaml:3: mcp.servers.shop.alwaysAllow: has no effect: it is another program's permission, and nod asks all the same; permissions.servers says what runs unasked here
+nod.yaml:4: mcp.servers.off: is left out: it is disabled`
+	if d := cmp.Diff(want, strings.Join(c.Warnings(), "\n")); d != "" {
+		t.Error(d)
+	}
 	c = mustParse(t, `{"mcpServers": {"a": {"command": "run", "args": ["--token", "s3cret"]}}}`, env())
 	var out strings.Builder
 	if err := c.Write(&out); err != nil || strings.Contains(out.String(), "s3cret") {

@@ -77,6 +77,12 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	r.environment(&c)
 	c.normalize(r)
 	c.check(r)
+	for name, s := range sorted(c.MCP.Servers) {
+		if s.Disabled { // its rules may stay
+			r.notes = append(r.notes, r.problemOf(join("mcp.servers", name), "is left out: it is disabled"))
+			delete(c.MCP.Servers, name)
+		}
+	}
 	c.Notes = r.notes
 	return c, r.Err()
 }
@@ -220,7 +226,7 @@ func Misspelt(names []string) (out []string) {
 	return out
 }
 
-// normalize finds files from wherever they are named, and puts commands and their arguments together.
+// normalize finds files from wherever they are named, and brings what may be written in several ways, as other programs' files do, to one.
 func (c *Config) normalize(r *File) {
 	c.peopleAmongKeys(r)
 	for i := range c.Web.OIDC {
