@@ -191,7 +191,7 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 func (d *driver) withdraw() {
 	d.shown = slices.DeleteFunc(d.shown, func(ev turn.Event) bool {
 		late := placeOf(ev)
-		if p, is := ev.(turn.Posted); is && p.Message != "" && p.Passes() && d.f.s.TurnOf(p.Turn) == nil { // the next turn is over, too: the log knows no more of it
+		if p, is := ev.(turn.Posted); is && p.Goes() && d.f.s.TurnOf(p.Turn) == nil { // the next turn is over, too: the log knows no more of it
 			d.takeBack(p.Message, "")
 			return true
 		}

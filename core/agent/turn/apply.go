@@ -248,6 +248,9 @@ func (ev Ended) apply(s Session, e Entry) Session {
 	s = s.edit(func(t *Turn) {
 		t.cancel(e.At)
 		t.End, t.EndSay, t.EndAt = ev.Why, ev.Say, e.At
+		if s.Last != nil { // nobody else knows then that they stand there
+			t.Beside = add(t.Beside, slices.DeleteFunc(slices.Clone(s.Last.Beside), func(b Beside) bool { return !b.goes() })...)
+		}
 	})
 	t := s.Turn
 	s.Turn, s.Last, s.At = nil, t, e.At

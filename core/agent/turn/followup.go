@@ -74,7 +74,7 @@ func followUps(s Session, now time.Time, env Env) []Command {
 			case b.Message == "" || b.Gone:
 			case strings.HasPrefix(b.Slot, formerSlot):
 				do = append(do, Point{t.ID, b.Slot, b.Message})
-			case passes(b.Slot) && !waits:
+			case b.goes() && !waits:
 				do = append(do, Remove{t.ID, b.Slot, b.Message})
 			}
 		}
@@ -191,11 +191,11 @@ func (t *Turn) Answer() string {
 	return t.Replies[len(t.Replies)-1].Text
 }
 
-// Passes reports whether it goes once nothing waits for an answer: a notification.
-func (ev Posted) Passes() bool { return passes(ev.Slot) }
+// Goes reports whether it is a message that is taken away once nothing waits for an answer: a notification.
+func (ev Posted) Goes() bool { return Beside{Slot: ev.Slot, Message: ev.Message}.goes() }
 
-func passes(slot string) bool {
-	return strings.HasPrefix(slot, nudgeSlot) || strings.HasPrefix(slot, escalateSlot)
+func (b Beside) goes() bool {
+	return b.Message != "" && !b.Gone && (strings.HasPrefix(b.Slot, nudgeSlot) || strings.HasPrefix(b.Slot, escalateSlot))
 }
 
 func (ev Posted) apply(s Session, e Entry) Session {

@@ -53,27 +53,39 @@ func TestNudge(t *testing.T) {
 	})
 }
 
-// A nudge for which the platform takes long is taken away where its turn and the next one are over by then.
-func TestASlowNudgeIsTakenAway(t *testing.T) {
-	w := New(t, Options{Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
-	asked, taken := make(chan struct{}, 9), make(chan struct{})
-	w.Platform.Trouble(func(op Op) Trouble {
-		if op.Note && op.Post {
-			asked <- struct{}{}
-			<-taken
-		}
-		return Trouble{}
-	})
-	lately(w, Call("write", `{}`))
-	w.Model.When("also", Says("Two."))
-	w.Say(w.Replicas[0], Ana, "go")
-	<-asked
-	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
-	w.Over(0)
-	w.Say(w.Replicas[0], Ana, "also")
-	has(w, "the next answer", w.Over(1), "Two.")
-	close(taken)
-	w.Until("the nudge is gone", func() bool { n := w.Platform.Notes(); return len(n) == 1 && n[0].Gone })
+// A notification for which the platform takes long, and one that stood there meanwhile, are gone in the end, though their turn and the next one
+// are over by then.
+func TestASlowNotificationIsTakenAway(t *testing.T) {
+	for _, before := range []int{0, 1} {
+		t.Run(fmt.Sprintf("with %d before it", before), func(t *testing.T) {
+			w := New(t, Options{Beside: true, Engine: func(c *agent.Config) {
+				c.Nudge = time.Nanosecond
+				c.Escalate = time.Duration(before) // the second
+			}})
+			w.SetPolicy(func(p *permission.Policy, _ map[string]permission.ToolSettings) { p.Escalate = []chat.User{Ben} })
+			asked, taken := make(chan struct{}, 9), make(chan struct{})
+			w.Platform.Trouble(func(op Op) Trouble {
+				if op.Note && op.Post && len(w.Platform.Notes()) == before {
+					asked <- struct{}{}
+					<-taken
+				}
+				return Trouble{}
+			})
+			lately(w, Call("write", `{}`))
+			w.Model.When("also", Says("Two."))
+			w.Say(w.Replicas[0], Ana, "go")
+			<-asked
+			w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+			w.Over(0)
+			w.Say(w.Replicas[0], Ana, "also")
+			has(w, "the next answer", w.Over(1), "Two.")
+			close(taken)
+			w.Until("nothing of it stands", func() bool {
+				notes := w.Platform.Notes()
+				return len(notes) == before+1 && !slices.ContainsFunc(notes, func(n Note) bool { return !n.Gone })
+			})
+		})
+	}
 }
 
 // The end of a long turn is announced to whoever asked, where somebody else has clicked, and stays.
